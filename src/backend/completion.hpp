@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host-side completion: what a submission and a timeline semaphore are, whatever the backend.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "pianola/queue.hpp"
+
+namespace pianola {
+
+/// Completed exactly once, by the backend that took the job.
+struct Submission::State {
+  std::atomic<bool> done{false};
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::optional<Error> error;  ///< set before done, constant after
+
+  void complete(std::optional<Error> first_error);
+  Result<> wait(std::optional<std::chrono::nanoseconds> timeout);
+};
+
+/// A value that only grows, or a failure, with callbacks for those who wait.
+/// Callbacks run on the thread that signals, outside the lock, and must not block.
+struct Semaphore::State {
+  using Callback = std::function<void(const std::optional<Error>&)>;
+
+  explicit State(uint64_t initial) : value(initial) {}
+  uint64_t current();
+  Result<> signal(uint64_t new_value);
+  void fail(const Error& error);
+  /// Calls back when the value is reached or the semaphore fails; at once if it has already.
+  void when_reached(uint64_t wanted, Callback callback);
+  /// True if reached; the failure if there is one.
+  Result<bool> is_reached(uint64_t wanted);
+  Result<> wait(uint64_t wanted, std::optional<std::chrono::nanoseconds> timeout);
+
+  std::mutex mutex;
+  std::condition_variable wake;
+  uint64_t value;
+  std::optional<Error> error;
+  std::multimap<uint64_t, Callback> waiters;
+};
+
+}  // namespace pianola
