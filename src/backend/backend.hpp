@@ -109,7 +109,10 @@ class Device {
   virtual CommandQueue& queue(uint32_t index) = 0;
   virtual Result<std::unique_ptr<Memory>> allocate(uint64_t size, MemoryKind kind) = 0;
   virtual Result<std::unique_ptr<Memory>> import(const NativeMemory& memory) = 0;
-  virtual Result<std::shared_ptr<Executable>> make_executable(const Plan& plan, const InstantiateOptions& options) = 0;
+  /// `defaults` are the bindings given at instantiate, or null if they are incomplete. A backend whose native
+  /// objects hold addresses makes them from these; without them, at the first submit.
+  virtual Result<std::shared_ptr<Executable>> make_executable(const Plan& plan, const InstantiateOptions& options,
+                                                              const std::shared_ptr<const Bindings>& defaults) = 0;
 };
 
 /// One backend of this build. `count` gives the number of devices or the reason for none.
