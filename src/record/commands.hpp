@@ -134,7 +134,7 @@ struct CollectiveCommand {
   Range receive;
 };
 
-/// Followed by one outer range for each inner slot (header.count of them), then constant_count
+/// Followed by one outer range for each inner slot (slot_count of them), then constant_count
 /// ExecuteConstant, then value_bytes bytes of values, padding.
 struct ExecuteConstant {
   static constexpr uint32_t by_value = UINT32_MAX;
@@ -147,10 +147,10 @@ struct Execute {
   uint32_t nested = 0;  ///< index into the command buffer's nested command buffers
   uint32_t constant_count = 0;
   uint32_t value_bytes = 0;
-  uint32_t reserved = 0;
-  std::span<const Range> slots() const { return {reinterpret_cast<const Range*>(this + 1), header.count}; }
+  uint32_t slot_count = 0;
+  std::span<const Range> slots() const { return {reinterpret_cast<const Range*>(this + 1), slot_count}; }
   std::span<const ExecuteConstant> constants() const {
-    return {reinterpret_cast<const ExecuteConstant*>(slots().data() + header.count), constant_count};
+    return {reinterpret_cast<const ExecuteConstant*>(slots().data() + slot_count), constant_count};
   }
   std::span<const std::byte> values() const {
     return {reinterpret_cast<const std::byte*>(constants().data() + constant_count), value_bytes};

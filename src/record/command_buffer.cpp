@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a command buffer tells of itself. An empty handle answers like an empty recording.
+#include "pianola/command_buffer.hpp"
+
+#include "record/command_buffer_data.hpp"
+
+namespace pianola {
+
+uint32_t CommandBuffer::command_count() const {
+  return data_ ? data_->count : 0;
+}
+uint64_t CommandBuffer::recorded_bytes() const {
+  return data_ ? data_->records.size() : 0;
+}
+
+std::span<const SlotInfo> CommandBuffer::slots() const {
+  return data_ ? std::span<const SlotInfo>(data_->slots) : std::span<const SlotInfo>();
+}
+
+std::span<const ConstantInfo> CommandBuffer::constants() const {
+  return data_ ? std::span<const ConstantInfo>(data_->constants) : std::span<const ConstantInfo>();
+}
+
+std::optional<SlotId> CommandBuffer::find_slot(std::string_view name) const {
+  for (size_t i = 0; i < slots().size(); ++i) {
+    if (slots()[i].name == name) return SlotId(i);
+  }
+  return std::nullopt;
+}
+
+std::optional<ConstantId> CommandBuffer::find_constant(std::string_view name) const {
+  for (size_t i = 0; i < constants().size(); ++i) {
+    if (constants()[i].name == name) return ConstantId(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace pianola
