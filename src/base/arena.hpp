@@ -5,9 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <span>
 #include <utility>
+
+#include "base/pages.hpp"
 
 namespace pianola {
 
@@ -21,7 +22,7 @@ class Arena {
     swap(other);
     return *this;
   }
-  ~Arena() { std::free(begin_); }
+  ~Arena() { free_pages(begin_, capacity_); }
 
   /// Room for `size` bytes (a multiple of 8) at an 8-byte address; its bytes are uninitialised.
   /// Null if memory is out; the arena is then unchanged.
@@ -31,7 +32,7 @@ class Arena {
     size_ += size;
     return at;
   }
-  /// Gives back the unused end.
+  /// Gives back the unused end if it is more than a quarter.
   void shrink();
 
   const std::byte* begin() const { return begin_; }
@@ -42,6 +43,7 @@ class Arena {
 
  private:
   bool grow(size_t size);
+  bool move_to(size_t capacity);
   void swap(Arena& other) noexcept {
     std::swap(begin_, other.begin_);
     std::swap(size_, other.size_);
