@@ -33,12 +33,13 @@ struct pianola_host_launch {
 typedef void (*pianola_host_kernel)(const struct pianola_host_launch* launch);
 
 enum pianola_argument_kind {
-  pianola_argument_none = 0,      // per-thread storage: not an argument
-  pianola_argument_buffer = 1,    // set, binding, access; size is that of one element
-  pianola_argument_constant = 2,  // offset in the constant block, size
-  pianola_argument_shared = 3,    // workgroup memory: size of one element, count of elements
-  pianola_argument_opaque = 4,    // a flag: the kernel follows stored pointers or uses device globals
-  pianola_argument_may_alias = 5  // a flag: a written binding may overlap another one
+  pianola_argument_none = 0,       // closes the list
+  pianola_argument_buffer = 1,     // set, binding, access; size is that of one element
+  pianola_argument_constant = 2,   // offset in the constant block, size
+  pianola_argument_shared = 3,     // workgroup memory: size of one element, count of elements
+  pianola_argument_opaque = 4,     // a flag: the kernel follows stored pointers or uses device globals
+  pianola_argument_may_alias = 5,  // a flag: a written binding may overlap another one
+  pianola_argument_private = 6     // per-thread storage: count elements of size bytes, or one if count is 0
 };
 
 enum pianola_access { pianola_access_in = 1, pianola_access_out = 2, pianola_access_inout = 3 };
