@@ -67,6 +67,7 @@ struct BoundSlot {
   Memory* memory = nullptr;
   uint64_t offset = 0;
   uint64_t size = 0;
+  std::byte* address = nullptr;  ///< memory->native() + offset
 };
 
 /// What a submission was given: complete, checked, immutable, shared between submissions.
@@ -93,10 +94,11 @@ struct Job {
   std::shared_ptr<void> keep_alive;
 };
 
+/// host_queue.hpp keeps order and holds back waits for backends whose driver does not.
 class CommandQueue {
  public:
-  virtual ~CommandQueue() = default;  ///< waits for the jobs it has taken
-  virtual void submit(Job job) = 0;
+  virtual ~CommandQueue() = default;  ///< waits for the jobs it has taken; may run on one of its own threads
+  virtual void submit(Job job) noexcept = 0;
 };
 
 class Device {
@@ -118,6 +120,8 @@ class Device {
 /// One backend of this build. `count` gives the number of devices or the reason for none.
 struct Entry {
   std::string_view name;
+  bool indexed = false;   ///< specs carry an index ("cuda:0"); otherwise the name alone is the spec
+  bool automatic = true;  ///< "auto" may choose it
   Result<uint32_t> (*count)(const DeviceOptions& options);
   Result<std::unique_ptr<Device>> (*open)(uint32_t index, const DeviceOptions& options);
 };

@@ -1,2 +1,127 @@
 // SPDX-License-Identifier: Apache-2.0
+// Submissions and timeline semaphores as host objects.
 #include "backend/completion.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace pianola {
+namespace {
+
+/// Waits until `is_met`; false if the time ended first. Very long times count as for ever.
+template <class Predicate>
+bool wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock,
+                std::optional<std::chrono::nanoseconds> timeout, Predicate is_met) {
+  constexpr auto for_ever = std::chrono::hours(24 * 365);
+  if (!timeout || *timeout > for_ever) {
+    wake.wait(lock, is_met);
+    return true;
+  }
+  return wake.wait_until(lock, std::chrono::steady_clock::now() + *timeout, is_met);
+}
+
+Error timed_out(std::chrono::nanoseconds timeout) {
+  return Error{.code = Errc::timeout, .message = fmt::format("not done after {} ns", timeout.count())};
+}
+
+}  // namespace
+
+void Submission::State::complete(std::optional<Error> first_error) noexcept {
+  {
+    const std::lock_guard lock(mutex);
+    error = std::move(first_error);
+    done.store(true, std::memory_order_release);
+    wake.notify_all();  // under the lock: a waiter may drop the last handle as soon as it sees `done`
+  }
+}
+
+Result<> Submission::State::wait(std::optional<std::chrono::nanoseconds> timeout) {
+  if (!done.load(std::memory_order_acquire)) {
+    std::unique_lock lock(mutex);
+    if (!wait_until(wake, lock, timeout, [this] { return done.load(std::memory_order_acquire); })) {
+      return timed_out(*timeout);
+    }
+  }
+  if (error) return *error;
+  return {};
+}
+
+uint64_t Semaphore::State::current() {
+  const std::lock_guard lock(mutex);
+  return value;
+}
+
+Result<> Semaphore::State::signal(uint64_t new_value) {
+  std::multimap<uint64_t, Callback> reached;
+  {
+    const std::lock_guard lock(mutex);
+    if (error) return *error;
+    if (new_value <= value) {
+      return Error{.code = Errc::invalid_argument,
+                   .message = fmt::format("semaphore is at {}; a signal of {} is not above it", value, new_value)};
+    }
+    value = new_value;
+    while (!waiters.empty() && waiters.begin()->first <= value) reached.insert(waiters.extract(waiters.begin()));
+    wake.notify_all();
+  }
+  for (const auto& [wanted, callback] : reached) callback(std::nullopt);
+  return {};
+}
+
+void Semaphore::State::fail(const Error& cause) noexcept {
+  std::optional<Error> failure;
+  try {
+    failure = Error{.code = Errc::dependency_failed,
+                    .message = cause.code == Errc::dependency_failed
+                                   ? cause.message
+                                   : fmt::format("what it waited for failed: {}", pianola::to_string(cause)),
+                    .native_call = cause.native_call,
+                    .native_code = cause.native_code};
+  } catch (...) {
+    failure = Error{.code = Errc::dependency_failed, .message = "dependency"};
+  }
+  std::multimap<uint64_t, Callback> all;
+  {
+    const std::lock_guard lock(mutex);
+    if (error) return;
+    error = failure;
+    all.swap(waiters);
+    wake.notify_all();
+  }
+  for (const auto& [wanted, callback] : all) callback(failure);
+}
+
+void Semaphore::State::when_reached(uint64_t wanted, Callback callback) {
+  std::optional<Error> failure;
+  {
+    const std::lock_guard lock(mutex);
+    if (value < wanted) {
+      if (!error) {
+        waiters.emplace(wanted, std::move(callback));
+        return;
+      }
+      failure = error;
+    }
+  }
+  callback(failure);
+}
+
+Result<bool> Semaphore::State::is_reached(uint64_t wanted) {
+  const std::lock_guard lock(mutex);
+  if (value >= wanted) return true;
+  if (error) return *error;
+  return false;
+}
+
+Result<> Semaphore::State::wait(uint64_t wanted, std::optional<std::chrono::nanoseconds> timeout) {
+  std::unique_lock lock(mutex);
+  if (!wait_until(wake, lock, timeout, [&] { return value >= wanted || error.has_value(); })) {
+    return timed_out(*timeout);
+  }
+  if (value >= wanted) return {};
+  return *error;
+}
+
+}  // namespace pianola

@@ -20,19 +20,22 @@ struct Submission::State {
   std::condition_variable wake;
   std::optional<Error> error;  ///< set before done, constant after
 
-  void complete(std::optional<Error> first_error);
+  void complete(std::optional<Error> first_error) noexcept;
   Result<> wait(std::optional<std::chrono::nanoseconds> timeout);
 };
 
-/// A value that only grows, or a failure, with callbacks for those who wait.
-/// Callbacks run on the thread that signals, outside the lock, and must not block.
+/// A value that only grows, or a failure, with callbacks for those who wait. A value that was reached before
+/// the failure stays reached.
+/// Callbacks run on the thread that signals, outside the lock, and must neither block nor throw.
 struct Semaphore::State {
   using Callback = std::function<void(const std::optional<Error>&)>;
 
   explicit State(uint64_t initial) : value(initial) {}
   uint64_t current();
+  /// Errors: invalid_argument (not above the value now), dependency_failed (failed before).
   Result<> signal(uint64_t new_value);
-  void fail(const Error& error);
+  /// Those who wait get `dependency_failed`, with this error's text. The first failure stays.
+  void fail(const Error& cause) noexcept;
   /// Calls back when the value is reached or the semaphore fails; at once if it has already.
   void when_reached(uint64_t wanted, Callback callback);
   /// True if reached; the failure if there is one.

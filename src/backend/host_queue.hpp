@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps one queue's jobs in submission order and holds them until their waits are met.
+//
+// A job runs on the thread that submits it when nothing stands before it, its waits are met and the backend calls
+// it small; otherwise on the queue's own thread, which starts with the first job that needs it and blocks there on
+// waits whose signal may not even be submitted yet.
+//
+// Every job taken completes exactly once. When a job drops the last handle of the device on the queue's own
+// thread, the queue is destroyed right there; the thread then ends by itself.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "backend/backend.hpp"
+
+namespace pianola::backend {
+
+/// Ends a job: releases what it kept alive, then signals its semaphores (or fails them), then completes it.
+/// The device may be gone when this returns.
+void finish(Job& job, std::optional<Error> error) noexcept;
+
+class HostQueue {
+ public:
+  /// Runs a job whose waits are met and gives its first error. Called for one job at a time, in order.
+  /// It may instead move the job away and finish() it later, on any thread.
+  using Run = std::function<std::optional<Error>(Job& job)>;
+  /// Whether a job is worth running at once on the submitting thread.
+  using IsSmall = std::function<bool(const Job& job)>;
+
+  HostQueue(Run run, IsSmall is_small);
+  /// Waits for the jobs taken, unless it is called by one of them.
+  ~HostQueue();
+  HostQueue(const HostQueue&) = delete;
+  HostQueue& operator=(const HostQueue&) = delete;
+
+  /// Takes the job whatever happens.
+  void submit(Job job) noexcept;
+
+ private:
+  struct State;
+  static void work(const std::shared_ptr<State>& state);
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace pianola::backend
