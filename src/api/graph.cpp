@@ -32,7 +32,8 @@ Result<Graph> Device::instantiate(const CommandBuffer& commands, const Instantia
     if (!named) return named.error();
     graph->named_groups = std::move(*named);
     if (auto bound = set_default_bindings(*graph, options); !bound) return bound.error();
-    auto executable = impl_->backend->make_executable(graph->plan, options);
+    auto executable =
+        impl_->backend->make_executable(graph->plan, options, graph->complete ? graph->defaults : nullptr);
     if (!executable) return executable.error();
     graph->executable = std::move(*executable);
     return Graph(std::move(graph));

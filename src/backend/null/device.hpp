@@ -60,7 +60,8 @@ class NullDevice final : public Device {
   CommandQueue& queue(uint32_t index) override { return queues_[index]; }
   Result<std::unique_ptr<Memory>> allocate(uint64_t size, MemoryKind kind) override;
   Result<std::unique_ptr<Memory>> import(const NativeMemory& memory) override;
-  Result<std::shared_ptr<Executable>> make_executable(const Plan& plan, const InstantiateOptions& options) override;
+  Result<std::shared_ptr<Executable>> make_executable(const Plan& plan, const InstantiateOptions& options,
+                                                      const std::shared_ptr<const Bindings>& defaults) override;
 
  private:
   DeviceLimits limits_;

@@ -11,8 +11,8 @@ std::string NullExecutable::describe() const {
   return fmt::format("null: {} nodes, none of them runs\n", plan_.data()->nodes.size());
 }
 
-Result<std::shared_ptr<Executable>> NullDevice::make_executable(const Plan& plan,
-                                                                const InstantiateOptions& /*options*/) {
+Result<std::shared_ptr<Executable>> NullDevice::make_executable(const Plan& plan, const InstantiateOptions& /*options*/,
+                                                                const std::shared_ptr<const Bindings>& /*defaults*/) {
   return guarded([&]() -> Result<std::shared_ptr<Executable>> { return std::make_shared<NullExecutable>(plan); });
 }
 
