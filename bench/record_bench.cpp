@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "ns_per_command.hpp"
 #include "pianola/recorder.hpp"
 
 namespace {
@@ -12,6 +13,7 @@ constexpr int pairs = 1000;
 
 // A 64-byte fill and a barrier, again and again; from an empty recorder to a finished command buffer.
 void fill_barrier(benchmark::State& state) {
+  const bench::NsPerCommand counter(state, 2.0 * pairs);
   for (auto _ : state) {
     pianola::Recorder recorder;
     const pianola::BufferRef buffer = recorder.buffer("buffer", 64);
@@ -25,8 +27,6 @@ void fill_barrier(benchmark::State& state) {
     }
     benchmark::DoNotOptimize(commands->data());
   }
-  using benchmark::Counter;
-  state.counters["ns_per_command"] = Counter(2.0 * pairs * 1e-9, Counter::kIsIterationInvariantRate | Counter::kInvert);
 }
 BENCHMARK(fill_barrier)->Name("record/fill_barrier");
 
