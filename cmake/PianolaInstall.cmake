@@ -15,7 +15,7 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/PianolaConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/PianolaConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/PianolaConfig.cmake ${PROJECT_BINARY_DIR}/PianolaConfigVersion.cmake
         DESTINATION ${pianola_package_dir})
-foreach(extra IN ITEMS PianolaKernels.cmake)
+foreach(extra IN ITEMS PianolaKernels.cmake embedded.hpp.in embedded.cpp.in)
   if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/${extra})
     install(FILES ${CMAKE_CURRENT_LIST_DIR}/${extra} DESTINATION ${pianola_package_dir})
   endif()

@@ -80,7 +80,7 @@ class KernelLibrary {
 
   std::span<const KernelInfo> kernels() const;
   std::span<const CodeObject> objects() const;
-  uint64_t hash() const;  ///< xxHash64 of the whole image
+  uint64_t hash() const;  ///< xxHash64 of the image, its own hash field taken as zero
   std::string_view name() const;
 
   /// Same library image in memory (not: equal content).

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+# Kernel libraries in a build.
+#
+# pianola_add_kernels(<target> [OUTPUT file] [NAME name] [EMBED symbol] [TARGETS target...] sources...)
+#
+# Builds one kernel library from sources in the portable dialect whenever one of them, or a header they include,
+# changes, and makes <target> depend on it.
+#   OUTPUT   the library file; relative names are below the current build folder. Default: <target>.pkl
+#   NAME     the library's name. Default: the file's name
+#   TARGETS  what to build for, as in `pianola kernel build --target`. Default: host
+#   EMBED    also puts the file's bytes into <target>, which gets a header <symbol>.hpp with
+#            std::span<const std::byte> <symbol>();
+# The file's path is left in the property PIANOLA_KERNELS of <target> and in its macro PIANOLA_KERNELS_FILE
+# (both hold the last library added).
+
+function(pianola_add_kernels target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "OUTPUT;NAME;EMBED" "TARGETS")
+  if(NOT arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "pianola_add_kernels(${target}): no source")
+  endif()
+  if(NOT arg_OUTPUT)
+    set(arg_OUTPUT ${target}.pkl)
+  endif()
+  cmake_path(ABSOLUTE_PATH arg_OUTPUT BASE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} NORMALIZE)
+  cmake_path(GET arg_OUTPUT PARENT_PATH folder)
+  if(NOT arg_TARGETS)
+    set(arg_TARGETS host)
+  endif()
+  if(NOT arg_NAME)
+    cmake_path(GET arg_OUTPUT STEM arg_NAME)
+  endif()
+
+  set(sources)
+  foreach(source IN LISTS arg_UNPARSED_ARGUMENTS)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
+    list(APPEND sources ${source})
+  endforeach()
+  list(TRANSFORM arg_TARGETS PREPEND "--target;" OUTPUT_VARIABLE target_options)
+
+  # In Pianola's own build the compiler driver is a target, in an installed package a program.
+  set(kernelc ${PIANOLA_KERNELC})
+  if(NOT kernelc)
+    set(kernelc pianola-kernelc)
+  endif()
+
+  file(MAKE_DIRECTORY ${folder})
+  cmake_path(GET arg_OUTPUT FILENAME file)
+  add_custom_command(
+    OUTPUT ${arg_OUTPUT}
+    COMMAND ${kernelc} ${sources} -o ${arg_OUTPUT} --name ${arg_NAME} ${target_options}
+            -I ${PIANOLA_INCLUDE_DIR} -I ${CMAKE_CURRENT_SOURCE_DIR}
+            --depfile ${arg_OUTPUT}.d
+    DEPENDS ${sources} ${kernelc}
+    DEPFILE ${arg_OUTPUT}.d
+    COMMENT "Building kernels ${file}"
+    COMMAND_EXPAND_LISTS VERBATIM)
+  string(MAKE_C_IDENTIFIER "${target}_${file}" rule)
+  add_custom_target(${rule} DEPENDS ${arg_OUTPUT})
+  add_dependencies(${target} ${rule})
+  set_target_properties(${target} PROPERTIES PIANOLA_KERNELS ${arg_OUTPUT})
+  if(arg_EMBED)
+    pianola_embed_file(${target} ${arg_EMBED} ${arg_OUTPUT})
+  else()
+    target_compile_definitions(${target} PRIVATE PIANOLA_KERNELS_FILE="${arg_OUTPUT}")
+  endif()
+endfunction()
+
+# pianola_embed_file(<target> <symbol> <file>): puts a file's bytes into <target>, with a header <symbol>.hpp that
+# declares std::span<const std::byte> <symbol>();
+function(pianola_embed_file target symbol file)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/${target}_embedded)
+  configure_file(${PIANOLA_CMAKE_FOLDER}/embedded.hpp.in ${folder}/${symbol}.hpp @ONLY)
+  configure_file(${PIANOLA_CMAKE_FOLDER}/embedded.cpp.in ${folder}/${symbol}.cpp @ONLY)
+  set_source_files_properties(${folder}/${symbol}.cpp PROPERTIES OBJECT_DEPENDS ${file})
+  target_sources(${target} PRIVATE ${folder}/${symbol}.cpp)
+  target_include_directories(${target} PRIVATE ${folder})
+endfunction()
+
+set(PIANOLA_CMAKE_FOLDER ${CMAKE_CURRENT_LIST_DIR} CACHE INTERNAL "Where Pianola's CMake files lie")
+if(NOT PIANOLA_INCLUDE_DIR)
+  set(PIANOLA_INCLUDE_DIR ${PROJECT_SOURCE_DIR}/include CACHE INTERNAL "Where pianola/kernel.h lies")
+endif()

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layouts are those of the System V ABI, chapters "ELF Header", "Sections" and "Symbol Table".
+#include "kernel_build/elf.hpp"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace pianola::kernel_build {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+Error corrupt(std::string message) {
+  return {.code = Errc::corrupt, .message = std::move(message)};
+}
+
+template <class T>
+T value_at(Bytes bytes, uint64_t offset) {
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof(T));
+  return value;
+}
+
+bool has(Bytes bytes, uint64_t offset, uint64_t size) {
+  return offset <= bytes.size() && size <= bytes.size() - offset;
+}
+
+std::string_view text_at(Bytes strings, uint64_t offset) {
+  if (offset >= strings.size()) return {};
+  const char* first = reinterpret_cast<const char*>(strings.data() + offset);
+  return {first, strnlen(first, strings.size() - offset)};
+}
+
+}  // namespace
+
+const ElfSection* ElfFile::find(std::string_view name) const {
+  const auto at = std::ranges::find(sections, name, &ElfSection::name);
+  return at == sections.end() ? nullptr : &*at;
+}
+
+Result<ElfFile> read_elf(Bytes file) {
+  if (!has(file, 0, sizeof(Elf64_Ehdr))) return corrupt("no ELF file: too short");
+  const auto header = value_at<Elf64_Ehdr>(file, 0);
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return corrupt("no ELF file: wrong first bytes");
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB) {
+    return corrupt("ELF file: neither 64-bit nor little-endian");
+  }
+  const uint64_t table_size = uint64_t{header.e_shnum} * sizeof(Elf64_Shdr);
+  if (header.e_shentsize != sizeof(Elf64_Shdr) || !has(file, header.e_shoff, table_size) ||
+      header.e_shstrndx >= header.e_shnum) {
+    return corrupt("ELF file: the section table lies outside the file");
+  }
+  ElfFile elf{.machine = header.e_machine, .sections = {}};
+  std::vector<Elf64_Shdr> table(header.e_shnum);
+  std::memcpy(table.data(), file.data() + header.e_shoff, table_size);
+  for (const Elf64_Shdr& section : table) {
+    if (section.sh_type != SHT_NOBITS && !has(file, section.sh_offset, section.sh_size)) {
+      return corrupt("ELF file: a section lies outside the file");
+    }
+    const bool in_file = section.sh_type != SHT_NOBITS && section.sh_type != SHT_NULL;
+    elf.sections.push_back({.name = {},
+                            .type = section.sh_type,
+                            .bytes = in_file ? file.subspan(section.sh_offset, section.sh_size) : Bytes()});
+  }
+  const Bytes names = elf.sections[header.e_shstrndx].bytes;
+  for (size_t i = 0; i < table.size(); ++i) elf.sections[i].name = text_at(names, table[i].sh_name);
+  return elf;
+}
+
+std::vector<std::string> undefined_symbols(const ElfFile& elf) {
+  std::vector<std::string> names;
+  const ElfSection* symbols = elf.find(".dynsym");
+  const ElfSection* strings = elf.find(".dynstr");
+  if (symbols == nullptr || strings == nullptr) return names;
+  for (uint64_t at = sizeof(Elf64_Sym); has(symbols->bytes, at, sizeof(Elf64_Sym)); at += sizeof(Elf64_Sym)) {
+    const auto symbol = value_at<Elf64_Sym>(symbols->bytes, at);
+    if (symbol.st_shndx == SHN_UNDEF) names.emplace_back(text_at(strings->bytes, symbol.st_name));
+  }
+  return names;
+}
+
+}  // namespace pianola::kernel_build

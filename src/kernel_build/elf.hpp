@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the sections of a 64-bit little-endian ELF file, whatever machine it is for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pianola/error.hpp"
+
+namespace pianola::kernel_build {
+
+struct ElfSection {
+  std::string_view name;
+  uint32_t type = 0;
+  std::span<const std::byte> bytes;  ///< empty for sections without bytes in the file
+};
+
+struct ElfFile {
+  uint16_t machine = 0;
+  std::vector<ElfSection> sections;
+  /// The first section of that name, or null.
+  const ElfSection* find(std::string_view name) const;
+};
+
+inline constexpr uint16_t elf_machine_x86_64 = 62;
+inline constexpr uint16_t elf_machine_aarch64 = 183;
+inline constexpr uint16_t elf_machine_cuda = 190;
+inline constexpr uint16_t elf_machine_amdgpu = 224;
+
+/// Views into `file`. Errors: corrupt.
+Result<ElfFile> read_elf(std::span<const std::byte> file);
+
+/// Names of functions and objects that the shared object expects from elsewhere.
+/// Precondition: `elf` came from read_elf().
+std::vector<std::string> undefined_symbols(const ElfFile& elf);
+
+}  // namespace pianola::kernel_build

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel_build/files.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+namespace pianola::kernel_build {
+namespace {
+
+Error io_error(const std::string& path, std::string_view what) {
+  return {.code = Errc::io, .message = fmt::format("{}: {}: {}", path, what, std::strerror(errno))};
+}
+
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+template <class Container>
+Result<Container> read_whole(const std::string& path) {
+  const File file(std::fopen(path.c_str(), "rb"), &std::fclose);
+  if (file == nullptr) return io_error(path, "cannot open");
+  std::fseek(file.get(), 0, SEEK_END);
+  const long size = std::ftell(file.get());
+  std::rewind(file.get());
+  if (size < 0) return io_error(path, "cannot find its size");
+  Container contents;
+  contents.resize(static_cast<size_t>(size));
+  if (std::fread(contents.data(), 1, contents.size(), file.get()) != contents.size()) {
+    return io_error(path, "cannot read");
+  }
+  return contents;
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> read_bytes(const std::string& path) {
+  return read_whole<std::vector<std::byte>>(path);
+}
+
+Result<std::string> read_text(const std::string& path) {
+  return read_whole<std::string>(path);
+}
+
+Result<> write_bytes(const std::string& path, std::span<const std::byte> bytes) {
+  const std::string beside = fmt::format("{}.{}.part", path, getpid());
+  File file(std::fopen(beside.c_str(), "wb"), &std::fclose);
+  if (file == nullptr) return io_error(beside, "cannot make");
+  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
+  const bool closed = std::fclose(file.release()) == 0;
+  if (written && closed && std::rename(beside.c_str(), path.c_str()) == 0) return {};
+  Error error = io_error(path, "cannot write");
+  std::remove(beside.c_str());
+  return error;
+}
+
+Result<TemporaryFolder> TemporaryFolder::make() {
+  std::error_code code;
+  std::string name = (std::filesystem::temp_directory_path(code) / "pianola-kernel-XXXXXX").string();
+  if (code || mkdtemp(name.data()) == nullptr) return io_error(name, "cannot make a temporary folder");
+  return TemporaryFolder(std::move(name));
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace pianola::kernel_build

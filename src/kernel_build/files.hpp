@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole files in and out, and a folder that removes itself.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pianola/error.hpp"
+
+namespace pianola::kernel_build {
+
+Result<std::vector<std::byte>> read_bytes(const std::string& path);
+Result<std::string> read_text(const std::string& path);
+
+/// Writes beside the file and renames, so that nobody sees half of it.
+Result<> write_bytes(const std::string& path, std::span<const std::byte> bytes);
+
+class TemporaryFolder {
+ public:
+  static Result<TemporaryFolder> make();
+  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
+  ~TemporaryFolder();
+  std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
+
+ private:
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+}  // namespace pianola::kernel_build

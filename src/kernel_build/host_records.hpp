@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads what the portable dialect wrote about its kernels into a host object. Works for any machine's objects.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pianola/error.hpp"
+#include "pianola/kernel_library.hpp"
+
+namespace pianola::kernel_build {
+
+/// Something a kernel of the dialect declares, in the order of its list.
+struct Declaration {
+  enum class Kind : uint8_t { buffer, constant, shared, thread_private, thread_private_array };
+  Kind kind = Kind::buffer;
+  std::string name;
+  std::string type;    ///< as written, e.g. "float"
+  uint32_t count = 1;  ///< elements; of a buffer it is not known
+  uint32_t index = 0;  ///< of a buffer: its place among the kernel's bindings
+};
+
+struct DialectKernel {
+  KernelInfo info;
+  std::vector<Declaration> declarations;
+};
+
+/// The kernels of one host object, in the order of its source. Errors: corrupt, version, limit_exceeded.
+Result<std::vector<DialectKernel>> read_host_records(std::span<const std::byte> object);
+
+}  // namespace pianola::kernel_build

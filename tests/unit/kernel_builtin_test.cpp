@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// The built-in kernels' host code, called directly, compared with the obvious loops byte by byte.
+#include "format/builtin_kernels.hpp"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <string>
+
+#include "pianola/kernel_abi.h"
+
+namespace pianola {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+/// Host objects loaded from the library, one an architecture that this machine runs.
+class BuiltinKernels : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    for (const CodeObject& object : builtin_kernels().objects()) {
+      if (object.format == ObjectFormat::host && object.arch == GetParam()) load(object);
+    }
+    ASSERT_NE(handle_, nullptr) << dlerror();
+  }
+
+  void TearDown() override {
+    if (handle_ != nullptr) dlclose(handle_);
+  }
+
+  void run(const BuiltinDispatch& dispatch, std::vector<void*> buffers) {
+    const auto kernel = reinterpret_cast<pianola_host_kernel>(dlsym(handle_, std::string(dispatch.kernel).c_str()));
+    ASSERT_NE(kernel, nullptr) << dispatch.kernel;
+    const Kernel entry = builtin_kernels()[dispatch.kernel];
+    ASSERT_TRUE(entry.is_present());
+    ASSERT_EQ(entry.info().constant_bytes, 4 * dispatch.constants.size());
+    ASSERT_EQ(entry.info().bindings.size(), buffers.size());
+    const pianola_host_launch launch{.buffers = buffers.data(),
+                                     .constants = dispatch.constants.data(),
+                                     .groups = {dispatch.groups, 1, 1},
+                                     .reserved = 0,
+                                     .begin = 0,
+                                     .end = dispatch.groups};
+    kernel(&launch);
+  }
+
+ private:
+  void load(const CodeObject& object) {
+    const int file = memfd_create("kernels", 0);
+    ASSERT_GE(file, 0);
+    ASSERT_EQ(write(file, object.bytes.data(), object.bytes.size()), static_cast<ssize_t>(object.bytes.size()));
+    handle_ = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
+    close(file);
+  }
+
+  void* handle_ = nullptr;
+};
+
+/// Memory whose first byte lies at a multiple of 16, filled with noise.
+struct Area {
+  explicit Area(size_t size, uint32_t seed) : bytes(size) {
+    std::minstd_rand random(seed);
+    std::ranges::generate(bytes, [&] { return static_cast<std::byte>(random() >> 8U); });
+  }
+  std::byte* at(size_t offset) { return bytes.data() + offset; }
+  Bytes bytes;
+};
+static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= 16);
+
+constexpr size_t guard = 64;
+
+TEST_P(BuiltinKernels, FillWritesExactlyItsBytes) {
+  const std::array<std::byte, 16> pattern = [] {
+    std::array<std::byte, 16> bytes{};
+    for (size_t i = 0; i < 16; ++i) bytes[i] = static_cast<std::byte>(0x11 * i + 3);
+    return bytes;
+  }();
+  for (const size_t width : {1, 2, 4, 8, 16}) {
+    for (size_t offset = 0; offset < 17; ++offset) {
+      for (size_t count = 1; count * width <= 80; ++count) {
+        const size_t size = count * width;
+        Area area(guard * 2 + offset + size, 1);
+        Bytes expected = area.bytes;
+        for (size_t i = 0; i < size; ++i) expected[guard + offset + i] = pattern[i % width];
+        const auto dispatch = builtin_fill(guard + offset, size, std::span(pattern).first(width));
+        run(dispatch, {area.at(guard + offset), area.at(guard + offset + dispatch.block_offset)});
+        ASSERT_EQ(area.bytes, expected) << width << " bytes wide at " << offset << ", " << size << " bytes";
+      }
+    }
+  }
+}
+
+TEST_P(BuiltinKernels, CopyWritesExactlyItsBytesAtEveryPairOfAlignments) {
+  for (size_t to = 0; to < 17; ++to) {
+    for (size_t from = 0; from < 17; ++from) {
+      for (const size_t size : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 23, 24, 25, 31, 32, 33, 63, 64, 65, 100}) {
+        Area source(guard * 2 + from + size, 2);
+        Area destination(guard * 2 + to + size, 3);
+        Bytes expected = destination.bytes;
+        std::memcpy(expected.data() + guard + to, source.at(guard + from), size);
+        const auto dispatch = builtin_copy(guard + to, guard + from, size);
+        run(dispatch, {source.at(guard + from), source.at(guard + from + dispatch.source_block_offset),
+                       destination.at(guard + to), destination.at(guard + to + dispatch.block_offset)});
+        ASSERT_EQ(destination.bytes, expected) << size << " bytes from " << from << " to " << to;
+      }
+    }
+  }
+}
+
+TEST_P(BuiltinKernels, LargeFillsAndCopiesUseManyWorkgroups) {
+  constexpr size_t size = 1'000'003;
+  Area source(size + 32, 4);
+  for (const size_t from : {0, 1, 6, 16}) {
+    Area destination(size + 32, 5);
+    Bytes expected = destination.bytes;
+    std::memcpy(expected.data() + 3, source.at(from), size);
+    const auto copy = builtin_copy(3, from, size);
+    EXPECT_GT(copy.groups, 200U);
+    run(copy, {source.at(from), source.at(from + copy.source_block_offset), destination.at(3),
+               destination.at(3 + copy.block_offset)});
+    ASSERT_TRUE(destination.bytes == expected) << "from " << from;
+  }
+  Area area(size + 32, 6);
+  Bytes expected = area.bytes;
+  std::fill_n(expected.begin() + 5, size, std::byte{0xab});
+  const std::array pattern = {std::byte{0xab}};
+  const auto fill = builtin_fill(5, size, pattern);
+  run(fill, {area.at(5), area.at(5 + fill.block_offset)});
+  ASSERT_TRUE(area.bytes == expected);
+}
+
+TEST_P(BuiltinKernels, UpdateCarriesUpTo960BytesToAnyAddress) {
+  Area source(960, 7);
+  for (size_t to = 0; to < 17; ++to) {
+    for (const size_t size : {1, 2, 3, 5, 15, 16, 17, 33, 64, 100, 255, 957, 958, 959, 960}) {
+      Area destination(guard * 2 + to + size, 8);
+      Bytes expected = destination.bytes;
+      std::memcpy(expected.data() + guard + to, source.at(0), size);
+      const auto dispatch = builtin_update(guard + to, std::span(source.bytes).first(size));
+      run(dispatch, {destination.at(guard + to), destination.at(guard + to + dispatch.block_offset)});
+      ASSERT_EQ(destination.bytes, expected) << size << " bytes to " << to;
+    }
+  }
+}
+
+std::vector<std::string> runnable() {
+#if defined(__x86_64__)
+  std::vector<std::string> archs = {"x86-64"};
+  if (__builtin_cpu_supports("x86-64-v3")) archs.emplace_back("x86-64-v3");
+  if (__builtin_cpu_supports("x86-64-v4")) archs.emplace_back("x86-64-v4");
+  return archs;
+#else
+  return {"aarch64"};
+#endif
+}
+
+INSTANTIATE_TEST_SUITE_P(Host, BuiltinKernels, testing::ValuesIn(runnable()), [](const auto& each) {
+  std::string name = each.param;
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace pianola

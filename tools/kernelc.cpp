@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// pianola-kernelc: builds kernel libraries while Pianola itself is being built. It needs nothing of the library.
+// People use `pianola kernel build`.
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernel_build/build.hpp"
+#include "kernel_build/files.hpp"
+
+namespace {
+
+using namespace pianola;
+using namespace pianola::kernel_build;
+
+struct Arguments {
+  BuildOptions build;
+  std::vector<std::string> targets;
+  std::string output;
+  std::string depfile;
+};
+
+constexpr const char* usage =
+    "usage: pianola-kernelc FILE... -o LIBRARY [--name NAME] [--target TARGET]... [-I FOLDER]... [--clang PATH]\n"
+    "                       [--depfile FILE]\n";
+
+/// False if an option lacks its value or is unknown.
+bool parse(int count, char** values, Arguments& arguments) {
+  for (int i = 1; i < count; ++i) {
+    const std::string_view option = values[i];
+    if (!option.starts_with("-")) {
+      arguments.build.sources.emplace_back(option);
+      continue;
+    }
+    if (++i == count) return false;
+    const std::string value = values[i];
+    if (option == "-o") {
+      arguments.output = value;
+    } else if (option == "--name") {
+      arguments.build.name = value;
+    } else if (option == "--target") {
+      arguments.targets.push_back(value);
+    } else if (option == "-I") {
+      arguments.build.include_dirs.push_back(value);
+    } else if (option == "--clang") {
+      arguments.build.clang = value;
+    } else if (option == "--depfile") {
+      arguments.depfile = value;
+    } else {
+      return false;
+    }
+  }
+  return !arguments.build.sources.empty() && !arguments.output.empty();
+}
+
+Result<> run(Arguments arguments) {
+  if (arguments.targets.empty()) arguments.targets = {"host"};
+  auto targets = parse_targets(arguments.targets);
+  if (!targets) return targets.error();
+  arguments.build.targets = std::move(*targets);
+  if (arguments.build.name.empty()) {
+    arguments.build.name = std::filesystem::path(arguments.output).stem().string();
+  }
+  auto built = build_kernels(arguments.build);
+  if (!built) return built.error();
+  const auto image = format::write_library(built->contents);
+  if (!image) return image.error();
+  if (!arguments.depfile.empty()) {
+    const std::string rule = make_rule(arguments.output, built->dependencies);
+    if (auto ok = write_bytes(arguments.depfile, std::as_bytes(std::span(rule))); !ok) return ok;
+  }
+  return write_bytes(arguments.output, *image);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  if (!parse(argc, argv, arguments)) {
+    std::fputs(usage, stderr);
+    return 2;
+  }
+  if (const auto ok = run(std::move(arguments)); !ok) {
+    std::fprintf(stderr, "pianola-kernelc: %s\n", to_string(ok.error()).c_str());
+    return 1;
+  }
+  return 0;
+}
