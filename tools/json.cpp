@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only source that includes the JSON library.
+#include <nlohmann/json.hpp>
+
+#include "report.hpp"
+
+namespace tool {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A driver's name may hold any bytes.
+std::string text_of(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string devices_json(std::span<const pianola::DeviceDescription> devices) {
+  Json list = Json::array();
+  for (const pianola::DeviceDescription& device : devices) {
+    Json entry = {{"device", device.spec}, {"name", device.name}, {"available", device.available}};
+    if (!device.available) entry["reason"] = device.reason;
+    list.push_back(std::move(entry));
+  }
+  return text_of({{"devices", list}});
+}
+
+std::string bench_json(std::string_view device, std::span<const BenchRow> rows) {
+  Json list = Json::array();
+  for (const BenchRow& row : rows) {
+    list.push_back({{"list", row.list},
+                    {"commands", row.commands},
+                    {"record_ns", row.record_ns},
+                    {"plan_ns", row.plan_ns},
+                    {"instantiate_ns", row.instantiate_ns},
+                    {"replay_ns", row.replay_ns}});
+  }
+  return text_of({{"device", device}, {"unit", "nanoseconds for one command"}, {"rows", list}});
+}
+
+std::string plan_json(std::string_view list, const pianola::Plan& plan) {
+  const pianola::PlanStats& stats = plan.stats();
+  return text_of({{"list", list},
+                  {"form", plan.form() == pianola::PlanForm::lanes ? "lanes" : "waves"},
+                  {"commands", stats.commands},
+                  {"nodes", stats.nodes},
+                  {"merged", stats.merged},
+                  {"elided", stats.elided},
+                  {"barriers_recorded", stats.barriers_recorded},
+                  {"edges", stats.edges},
+                  {"lanes", stats.lanes},
+                  {"sync_points", stats.sync_points},
+                  {"kind_switches", stats.kind_switches}});
+}
+
+}  // namespace tool
