@@ -3,12 +3,14 @@
 #include <array>
 
 #include "backend/backend.hpp"
+#include "backend/cpu/device.hpp"
 #include "backend/null/device.hpp"
 
 namespace pianola::backend {
 namespace {
 
 constexpr std::array entries = {
+    Entry{.name = "cpu", .count = cpu::CpuDevice::count, .open = cpu::CpuDevice::open},
     Entry{.name = "null", .automatic = false, .count = null::NullDevice::count, .open = null::NullDevice::open},
 };
 

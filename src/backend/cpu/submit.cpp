@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replays: by one thread where the work is small or one chain, else by the workers.
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "backend/cpu/device.hpp"
+
+namespace pianola::backend::cpu {
+namespace {
+
+/// Handing work to another thread costs some tens of microseconds.
+constexpr double small_us = 100;
+
+}  // namespace
+
+bool CpuExecutable::is_small() const {
+  return program_.estimated_us < small_us && fastest_here_us_.load(std::memory_order_relaxed) < 2 * small_us;
+}
+
+std::optional<Error> CpuExecutable::run(const Bindings& bindings) {
+  Replay replay(program_, bindings, limits_);
+  SegmentStatePtr state;
+  if (workers_ != nullptr && program_.is_parallel && !is_small()) state = take_state();
+  if (state) {
+    workers_->run(replay, *state);
+    give_back(std::move(state));
+  } else {
+    run_here(replay);
+  }
+  return replay.take_error();
+}
+
+/// Estimates know nothing of what a kernel does, so the time of kernels is taken.
+void CpuExecutable::run_here(Replay& replay) {
+  if (!program_.has_dispatches) {
+    replay.run(program_.tasks);
+    return;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  replay.run(program_.tasks);
+  const std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - start;
+  const double fastest = fastest_here_us_.load(std::memory_order_relaxed);
+  if (fastest == 0 || taken.count() < fastest) fastest_here_us_.store(taken.count(), std::memory_order_relaxed);
+}
+
+SegmentStatePtr CpuExecutable::take_state() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!states_.empty()) {
+      SegmentStatePtr state = std::move(states_.back());
+      states_.pop_back();
+      return state;
+    }
+  }
+  try {
+    return make_segment_state(program_);
+  } catch (const std::bad_alloc&) {
+    return nullptr;  // one thread does it without
+  }
+}
+
+void CpuExecutable::give_back(SegmentStatePtr state) {
+  try {
+    const std::lock_guard lock(mutex_);
+    states_.push_back(std::move(state));
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
+std::string CpuExecutable::describe() const {
+  return fmt::format("cpu: {} tasks in {} segments, {} edges, about {:.1f} us by one thread, {}\n",
+                     program_.tasks.size(), program_.segment_count(), program_.successors.size(), program_.estimated_us,
+                     program_.is_parallel ? "parallel" : "one chain");
+}
+
+CpuQueue::CpuQueue()
+    : jobs_([](Job& job) { return static_cast<CpuExecutable&>(*job.executable).run(*job.bindings); },
+            [](const Job& job) { return static_cast<const CpuExecutable&>(*job.executable).is_small(); }) {}
+
+}  // namespace pianola::backend::cpu
