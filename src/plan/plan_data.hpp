@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a plan consists of. Nodes stand in recorded order, which every edge and every lane respects.
+// Barriers, events, discards, debug groups and commands of zero size are no nodes: only their order is kept.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <memory_resource>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "base/arena.hpp"
 #include "pianola/plan.hpp"
 #include "record/command_buffer_data.hpp"
 
@@ -23,8 +25,8 @@ struct PlanNode {
   uint32_t source = 0;                     ///< index of the top-level recorded command it came from
   uint32_t chain = 0;                      ///< lanes form: its lane; waves form: its wave
   uint32_t group = 0;                      ///< index into groups; 0 is none
-  WorkKind kind = WorkKind::transfer;
-  bool as_kernel = false;  ///< fill, copy, update: a built-in kernel instead of the native form
+  WorkKind kind = WorkKind::transfer;      ///< what it runs as: a fill that is a kernel is compute work
+  bool as_kernel = false;                  ///< fill, copy, update: a built-in kernel instead of the native form
 };
 
 /// Debug groups form a tree; entry 0 is the root.
@@ -38,6 +40,7 @@ struct PlanGroup {
 struct SyncPoint {
   uint8_t source_kinds = 0;       ///< WorkKind bits of the work waited for
   uint8_t destination_kinds = 0;  ///< WorkKind bits of the work that waits
+  bool all_memory = false;        ///< its ranges don't tell everything: opaque kernels, aliasing slots, serial order
   uint32_t first_range = 0;       ///< its ranges: [first_range, next sync point's first_range)
 };
 
@@ -45,7 +48,8 @@ struct Plan::Data {
   CommandBuffer commands;
   PlanForm form = PlanForm::lanes;
   PlanStats stats;
-  Arena records;  ///< commands that were merged, or remapped from nested command buffers
+  /// Holds commands that were merged, or remapped from nested command buffers.
+  std::unique_ptr<std::pmr::monotonic_buffer_resource> records;
   std::vector<PlanNode> nodes;
   std::vector<PlanGroup> groups;
 
@@ -57,7 +61,7 @@ struct Plan::Data {
   std::vector<NodeId> order;
   std::vector<uint32_t> first_in_wave;  ///< into order; number of waves + 1 entries
   std::vector<SyncPoint> syncs;         ///< number of waves - 1, and one past the end
-  std::vector<Range> sync_ranges;       ///< conflicting ranges; tag is unused
+  std::vector<Range> sync_ranges;       ///< conflicting ranges, sorted and disjoint for each; tag is unused
 
   std::span<const NodeId> deps_of(size_t node) const {
     return std::span(deps).subspan(first_dep[node], first_dep[node + 1] - first_dep[node]);
