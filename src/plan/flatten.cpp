@@ -76,8 +76,8 @@ class Flattener {
       }
       const CommandHeader& command = *frame.at;
       ++frame.at;
+      if (stack_.size() == 1) source_ = next_source_++;
       visit(frame, command);
-      if (stack_.size() == 1) ++source_;
     }
     return std::move(list_);
   }
@@ -104,7 +104,8 @@ class Flattener {
       case Op::collective: add_node(mapped(frame, command)); break;
       case Op::barrier: add_barrier(as<Barrier>(mapped(frame, command))); break;
       case Op::signal_event:
-        frame.signals[static_cast<uint32_t>(as<EventCommand>(command).event)] = static_cast<uint32_t>(list_.cuts.size());
+        frame.signals[static_cast<uint32_t>(as<EventCommand>(command).event)] =
+            static_cast<uint32_t>(list_.cuts.size());
         list_.cuts.push_back({Cut::Kind::signal, now(), 0, {}});
         break;
       case Op::wait_event:
@@ -158,7 +159,8 @@ class Flattener {
   std::pmr::memory_resource& records_;
   FlatList list_;
   std::vector<Frame> stack_;
-  uint32_t source_ = 0;
+  uint32_t source_ = 0;  ///< index of the top-level command being visited
+  uint32_t next_source_ = 0;
   uint32_t group_ = 0;
 };
 

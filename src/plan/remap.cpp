@@ -67,7 +67,9 @@ const CommandHeader* Mapping::copy(const CommandHeader& command, std::pmr::memor
       break;
     case Op::barrier: map_array(as<Barrier>(header).ranges().data(), as<Barrier>(header).ranges().size()); break;
     case Op::dispatch:
-    case Op::dispatch_indirect: rewrite_dispatch(as_mutable<DispatchCommand>(header), as<DispatchCommand>(command)); break;
+    case Op::dispatch_indirect:
+      rewrite_dispatch(as_mutable<DispatchCommand>(header), as<DispatchCommand>(command));
+      break;
     case Op::collective: {
       auto& collective = as_mutable<CollectiveCommand>(header);
       collective.channel = ChannelId{channels_[static_cast<uint32_t>(collective.channel)]};
