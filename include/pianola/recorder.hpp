@@ -79,9 +79,13 @@ class Recorder {
   /// Sets bytes [offset, offset + size) of the constant state; both multiples of 4. Other bytes stay.
   Recorder& push_constants(uint32_t offset, std::span<const std::byte> bytes);
   template <class T>
-    requires std::is_trivially_copyable_v<T>
+    requires(std::is_trivially_copyable_v<T> && !TrivialContainer<const T>)
   Recorder& push_constants(uint32_t offset, const T& value) {
-    return push_constants(offset, std::as_bytes(std::span<const T, 1>(&value, 1)));
+    return push_constants(offset, std::span<const std::byte>(std::as_bytes(std::span(&value, 1))));
+  }
+  template <TrivialContainer C>
+  Recorder& push_constants(uint32_t offset, const C& values) {
+    return push_constants(offset, std::span<const std::byte>(bytes_of(values)));
   }
   /// Sets some bindings of a descriptor set. Others stay. Holes are legal.
   Recorder& push_descriptor_set(uint32_t set, std::span<const Descriptor> descriptors);

@@ -45,10 +45,7 @@ struct Recorder::Impl {
   /// Runs `body` unless an error stands; memory running out in it becomes the error.
   template <class Body>
   void guarded(Body body) {
-    if (!is_recording()) {
-      if (finished) fail(Errc::invalid_state, "the recorder is finished");
-      return;
-    }
+    if (!is_recording()) return;
     try {
       body();
     } catch (const std::bad_alloc&) {
