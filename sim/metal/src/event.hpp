@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events of the software device, and what is known to be over when one is reached.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+
+namespace sim_metal {
+
+/// For each queue, the serial of the last encoder known to be over.
+class Clock {
+ public:
+  void join(const Clock& other);
+  void reach(uint32_t queue, uint64_t serial);
+  bool covers(uint32_t queue, uint64_t serial) const;
+
+ private:
+  std::map<uint32_t, uint64_t> last_;
+};
+
+class Event {
+ public:
+  using Callback = std::function<void(uint64_t)>;
+
+  /// A lower value changes nothing.
+  void signal(uint64_t value, const Clock& known);
+  /// False if the value does not come in time. `known` learns what the signals so far have seen.
+  bool wait(uint64_t value, std::chrono::milliseconds timeout, Clock& known);
+  uint64_t value();
+  /// At once if the value has been reached already.
+  void when_reached(uint64_t value, Callback callback);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  uint64_t value_ = 0;
+  Clock known_;
+  std::multimap<uint64_t, Callback> waiters_;
+};
+
+}  // namespace sim_metal

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of the software device: bytes with red zones, and for each byte who touched it last.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace sim_metal {
+
+/// The last accesses of one byte: command ids (0 is none) and kernel threads.
+struct Shadow {
+  uint32_t write_command;
+  uint32_t write_thread;
+  uint32_t read_command;
+  uint32_t read_thread;
+};
+
+class Memory {
+ public:
+  /// Own memory, or the caller's if `no_copy` is given. Throws std::bad_alloc.
+  Memory(size_t length, void* no_copy);
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  uint8_t* base() const { return base_; }
+  size_t length() const { return length_; }
+  uintptr_t address() const { return reinterpret_cast<uintptr_t>(base_); }
+  bool contains(uintptr_t at) const { return at >= address() && at < address() + length_; }
+  Shadow& shadow(size_t byte) { return shadow_[byte]; }
+  std::string name() const;
+
+  bool untracked = false;
+  std::string label;
+  std::function<void()> on_free;
+
+ private:
+  size_t length_;
+  uint8_t* base_ = nullptr;
+  void* allocation_ = nullptr;
+  Shadow* shadow_ = nullptr;
+  uint32_t id_;
+};
+
+/// The memory that holds this address, or null.
+Memory* find_memory(uintptr_t at);
+/// The memory whose red zone holds this address, or null.
+Memory* find_near(uintptr_t at);
+
+}  // namespace sim_metal
