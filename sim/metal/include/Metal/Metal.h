@@ -6,9 +6,9 @@
 #import <Metal/MTLTypes.h>
 
 @class MTLCommandBufferDescriptor, MTLCompileOptions, MTLSharedEventListener;
-@protocol MTLArgumentEncoder, MTLBlitCommandEncoder, MTLBuffer, MTLCommandBuffer, MTLCommandQueue,
-    MTLComputeCommandEncoder, MTLComputePipelineState, MTLDevice, MTLEvent, MTLFence, MTLFunction, MTLLibrary,
-    MTLSharedEvent;
+@protocol MTLArgumentEncoder
+, MTLBlitCommandEncoder, MTLBuffer, MTLCommandBuffer, MTLCommandQueue, MTLComputeCommandEncoder,
+    MTLComputePipelineState, MTLDevice, MTLEvent, MTLFence, MTLFunction, MTLLibrary, MTLSharedEvent;
 
 typedef void (^MTLCommandBufferHandler)(id<MTLCommandBuffer>);
 typedef void (^MTLSharedEventNotificationBlock)(id<MTLSharedEvent>, uint64_t value);
@@ -82,7 +82,7 @@ typedef void (^MTLSharedEventNotificationBlock)(id<MTLSharedEvent>, uint64_t val
 @property(readonly) NSUInteger alignment;
 - (void)setArgumentBuffer:(id<MTLBuffer>)buffer offset:(NSUInteger)offset;
 - (void)setBuffer:(id<MTLBuffer>)buffer offset:(NSUInteger)offset atIndex:(NSUInteger)index;
-- (void)setBuffers:(const id<MTLBuffer> [])buffers offsets:(const NSUInteger[])offsets withRange:(NSRange)range;
+- (void)setBuffers:(const id<MTLBuffer>[])buffers offsets:(const NSUInteger[])offsets withRange:(NSRange)range;
 - (void*)constantDataAtIndex:(NSUInteger)index;
 @end
 
@@ -114,14 +114,14 @@ typedef void (^MTLSharedEventNotificationBlock)(id<MTLSharedEvent>, uint64_t val
 - (void)setBufferOffset:(NSUInteger)offset atIndex:(NSUInteger)index;
 - (void)setThreadgroupMemoryLength:(NSUInteger)length atIndex:(NSUInteger)index;
 - (void)useResource:(id<MTLResource>)resource usage:(MTLResourceUsage)usage;
-- (void)useResources:(const id<MTLResource> [])resources count:(NSUInteger)count usage:(MTLResourceUsage)usage;
+- (void)useResources:(const id<MTLResource>[])resources count:(NSUInteger)count usage:(MTLResourceUsage)usage;
 - (void)dispatchThreadgroups:(MTLSize)groups threadsPerThreadgroup:(MTLSize)threads;
 - (void)dispatchThreads:(MTLSize)total threadsPerThreadgroup:(MTLSize)threads;
 - (void)dispatchThreadgroupsWithIndirectBuffer:(id<MTLBuffer>)buffer
                           indirectBufferOffset:(NSUInteger)offset
                          threadsPerThreadgroup:(MTLSize)threads;
 - (void)memoryBarrierWithScope:(MTLBarrierScope)scope;
-- (void)memoryBarrierWithResources:(const id<MTLResource> [])resources count:(NSUInteger)count;
+- (void)memoryBarrierWithResources:(const id<MTLResource>[])resources count:(NSUInteger)count;
 - (void)updateFence:(id<MTLFence>)fence;
 - (void)waitForFence:(id<MTLFence>)fence;
 @end
