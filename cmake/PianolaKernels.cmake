@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Kernel libraries in a build.
 #
-# pianola_add_kernels(<target> [OUTPUT file] [NAME name] [EMBED symbol] [TARGETS target...] sources...)
+# pianola_add_kernels(<target> [OUTPUT file] [NAME name] [EMBED symbol] [TARGETS target...]
+#                     [SOURCES] sources...)
 #
 # Builds one kernel library from sources in the portable dialect whenever one of them, or a header they include,
 # changes, and makes <target> depend on it.
@@ -14,8 +15,9 @@
 # (both hold the last library added).
 
 function(pianola_add_kernels target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "OUTPUT;NAME;EMBED" "TARGETS")
-  if(NOT arg_UNPARSED_ARGUMENTS)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "OUTPUT;NAME;EMBED" "TARGETS;SOURCES")
+  list(APPEND arg_SOURCES ${arg_UNPARSED_ARGUMENTS})
+  if(NOT arg_SOURCES)
     message(FATAL_ERROR "pianola_add_kernels(${target}): no source")
   endif()
   if(NOT arg_OUTPUT)
@@ -31,7 +33,7 @@ function(pianola_add_kernels target)
   endif()
 
   set(sources)
-  foreach(source IN LISTS arg_UNPARSED_ARGUMENTS)
+  foreach(source IN LISTS arg_SOURCES)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
     list(APPEND sources ${source})
   endforeach()

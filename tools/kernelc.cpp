@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "kernel_build/build.hpp"
-#include "kernel_build/files.hpp"
 
 namespace {
 
@@ -24,7 +23,7 @@ struct Arguments {
 
 constexpr const char* usage =
     "usage: pianola-kernelc FILE... -o LIBRARY [--name NAME] [--target TARGET]... [-I FOLDER]... [--clang PATH]\n"
-    "                       [--depfile FILE]\n";
+    "                       [--glslang PATH] [--cache FOLDER] [--depfile FILE]\n";
 
 /// False if an option lacks its value or is unknown.
 bool parse(int count, char** values, Arguments& arguments) {
@@ -45,7 +44,11 @@ bool parse(int count, char** values, Arguments& arguments) {
     } else if (option == "-I") {
       arguments.build.include_dirs.push_back(value);
     } else if (option == "--clang") {
-      arguments.build.clang = value;
+      arguments.build.compilers.clang = value;
+    } else if (option == "--glslang") {
+      arguments.build.compilers.glslang = value;
+    } else if (option == "--cache") {
+      arguments.build.cache = value;
     } else if (option == "--depfile") {
       arguments.depfile = value;
     } else {
@@ -63,15 +66,7 @@ Result<> run(Arguments arguments) {
   if (arguments.build.name.empty()) {
     arguments.build.name = std::filesystem::path(arguments.output).stem().string();
   }
-  auto built = build_kernels(arguments.build);
-  if (!built) return built.error();
-  const auto image = format::write_library(built->contents);
-  if (!image) return image.error();
-  if (!arguments.depfile.empty()) {
-    const std::string rule = make_rule(arguments.output, built->dependencies);
-    if (auto ok = write_bytes(arguments.depfile, std::as_bytes(std::span(rule))); !ok) return ok;
-  }
-  return write_bytes(arguments.output, *image);
+  return build_library_file(arguments.build, arguments.output, arguments.depfile);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ enum pianola_argument_kind {
   pianola_argument_shared = 3,     // workgroup memory: size of one element, count of elements
   pianola_argument_opaque = 4,     // a flag: the kernel follows stored pointers or uses device globals
   pianola_argument_may_alias = 5,  // a flag: a written binding may overlap another one
-  pianola_argument_private = 6     // per-thread storage: count elements of size bytes, or one if count is 0
+  pianola_argument_private = 6     // per-thread storage: count elements of size bytes
 };
 
 enum pianola_access { pianola_access_in = 1, pianola_access_out = 2, pianola_access_inout = 3 };
@@ -52,7 +52,7 @@ struct pianola_argument_record {
   uint32_t offset;
   uint32_t size;
   uint32_t count;
-  uint32_t reserved;
+  uint32_t is_array;  // of constants and private storage
   char name[pianola_kernel_name_size];
   char type[32];
 };

@@ -3,14 +3,61 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "kernel_build/compile.hpp"
 #include "kernel_build/host_records.hpp"
+#include "kernel_build/parallel.hpp"
 
 namespace pianola::kernel_build {
 namespace {
+
+/// Everything made from one source: what its kernels are comes from the first object, which is the host's.
+struct Unit {
+  Source source;
+  std::vector<Result<Compiled>> compiled;  ///< one a target
+};
+
+Target reference_target(const BuildOptions& options) {
+  const auto at = std::ranges::find(options.targets, ObjectFormat::host, &Target::format);
+  return at != options.targets.end() ? *at : Target{.format = ObjectFormat::host, .arch = "x86-64"};
+}
+
+/// Compiles for the host to learn what the kernels are.
+Result<Compiled> compile_reference(Unit& unit, const Target& target, const BuildOptions& options) {
+  auto compiled = compile(unit.source, target, options);
+  if (!compiled) return compiled;
+  format::ObjectContents& object = compiled->objects.front();
+  auto kernels = read_host_records(object.bytes);
+  if (!kernels) return compile_error(unit.source, target, kernels.error().message);
+  unit.source.kernels = std::move(*kernels);
+  object = whole_object(unit.source, target, std::move(object.bytes));
+  return compiled;
+}
+
+std::vector<Unit> compile_all(const BuildOptions& options) {
+  const Target reference = reference_target(options);
+  const auto target_count = static_cast<uint32_t>(options.targets.size());
+  std::vector<Unit> units(options.sources.size());
+  for (size_t i = 0; i < units.size(); ++i) {
+    units[i].source.path = options.sources[i];
+    units[i].compiled.resize(target_count);
+  }
+  std::vector<Result<Compiled>> references(units.size());
+  run_parallel(static_cast<uint32_t>(units.size()), options.jobs,
+               [&](uint32_t i) { references[i] = compile_reference(units[i], reference, options); });
+  run_parallel(static_cast<uint32_t>(units.size()) * target_count, options.jobs, [&](uint32_t job) {
+    Unit& unit = units[job / target_count];
+    const uint32_t index = job % target_count;
+    const Result<Compiled>& first = references[job / target_count];
+    const Target& target = options.targets[index];
+    unit.compiled[index] = !first || target == reference ? first : compile(unit.source, target, options);
+  });
+  return units;
+}
 
 /// The library as it grows, and which file each kernel came from.
 struct Assembly {
@@ -20,65 +67,35 @@ struct Assembly {
   std::set<std::string> dependencies;
 };
 
-Result<> add_kernels(Assembly& assembly, const std::string& source, const std::vector<DialectKernel>& kernels) {
-  for (const DialectKernel& kernel : kernels) {
+Result<> add_kernels(Assembly& assembly, const Source& source) {
+  for (const DialectKernel& kernel : source.kernels) {
     const auto index = static_cast<uint32_t>(assembly.contents.kernels.size());
     const auto [at, is_new] = assembly.index_of.try_emplace(kernel.info.name, index);
     if (!is_new) {
       return Error{.code = Errc::invalid_argument,
-                   .message = fmt::format("{}: kernel '{}' exists already, in {}", source, kernel.info.name,
+                   .message = fmt::format("{}: kernel '{}' exists already, in {}", source.path, kernel.info.name,
                                           assembly.source_of[at->second])};
     }
     assembly.contents.kernels.push_back(kernel.info);
-    assembly.source_of.push_back(source);
+    assembly.source_of.push_back(source.path);
   }
   return {};
 }
 
-Result<std::vector<DialectKernel>> kernels_of(const std::string& source, const CompiledFile& file) {
-  auto kernels = read_host_records(file.bytes);
-  if (!kernels) {
-    Error error = kernels.error();
-    error.message = fmt::format("{}: {}", source, error.message);
-    return error;
-  }
-  return kernels;
-}
-
-Result<> add_source(Assembly& assembly, const std::string& source, const BuildOptions& options) {
+Result<> add_unit(Assembly& assembly, Unit& unit) {
   const auto first = static_cast<uint32_t>(assembly.contents.kernels.size());
-  for (const Target& target : options.targets) {
-    auto file = compile_host(source, target, options);
-    if (!file) return file.error();
-    assembly.dependencies.insert(file->dependencies.begin(), file->dependencies.end());
-    if (assembly.contents.kernels.size() == first) {
-      const auto kernels = kernels_of(source, *file);
-      if (!kernels) return kernels.error();
-      if (auto ok = add_kernels(assembly, source, *kernels); !ok) return ok;
+  for (const auto& compiled : unit.compiled) {
+    if (!compiled) return compiled.error();
+  }
+  if (auto ok = add_kernels(assembly, unit.source); !ok) return ok;
+  for (auto& compiled : unit.compiled) {
+    assembly.dependencies.insert(compiled->dependencies.begin(), compiled->dependencies.end());
+    for (format::ObjectContents& object : compiled->objects) {
+      for (CodeObject::Entry& entry : object.entries) entry.kernel += first;
+      assembly.contents.objects.push_back(std::move(object));
     }
-    format::ObjectContents object{
-        .format = target.format, .arch = std::string(target.arch), .bytes = std::move(file->bytes), .entries = {}};
-    for (uint32_t i = first; i < assembly.contents.kernels.size(); ++i) {
-      object.entries.push_back({.kernel = i, .symbol = assembly.contents.kernels[i].name});
-    }
-    assembly.contents.objects.push_back(std::move(object));
   }
   return {};
-}
-
-}  // namespace
-
-Result<BuildResult> build_kernels(const BuildOptions& options) {
-  if (options.sources.empty() || options.targets.empty()) {
-    return Error{.code = Errc::invalid_argument, .message = "a kernel library needs a source and a target"};
-  }
-  Assembly assembly;
-  assembly.contents.name = options.name;
-  for (const std::string& source : options.sources) {
-    if (auto ok = add_source(assembly, source, options); !ok) return ok.error();
-  }
-  return BuildResult{.contents = std::move(assembly.contents),
-                     .dependencies = {assembly.dependencies.begin(), assembly.dependencies.end()}};
 }
 
 std::string make_rule(const std::string& output, const std::vector<std::string>& dependencies) {
@@ -94,6 +111,34 @@ std::string make_rule(const std::string& output, const std::vector<std::string>&
   std::string rule = escaped(output) + ":";
   for (const std::string& file : dependencies) rule += " \\\n  " + escaped(file);
   return rule + "\n";
+}
+
+}  // namespace
+
+Result<BuildResult> build_kernels(const BuildOptions& options) {
+  if (options.sources.empty() || options.targets.empty()) {
+    return Error{.code = Errc::invalid_argument, .message = "a kernel library needs a source and a target"};
+  }
+  std::vector<Unit> units = compile_all(options);
+  Assembly assembly;
+  assembly.contents.name = options.name;
+  for (Unit& unit : units) {
+    if (auto ok = add_unit(assembly, unit); !ok) return ok.error();
+  }
+  return BuildResult{.contents = std::move(assembly.contents),
+                     .dependencies = {assembly.dependencies.begin(), assembly.dependencies.end()}};
+}
+
+Result<> build_library_file(const BuildOptions& options, const std::string& output, const std::string& depfile) {
+  const auto built = build_kernels(options);
+  if (!built) return built.error();
+  const auto image = format::write_library(built->contents);
+  if (!image) return image.error();
+  if (!depfile.empty()) {
+    const std::string rule = make_rule(output, built->dependencies);
+    if (auto ok = write_bytes(depfile, std::as_bytes(std::span(rule))); !ok) return ok;
+  }
+  return write_bytes(output, *image);
 }
 
 }  // namespace pianola::kernel_build

@@ -11,12 +11,20 @@
 
 namespace pianola::kernel_build {
 
+/// The programs that compile; each a path, or a name to look up in PATH.
+struct Compilers {
+  std::string clang = "clang-19";
+  std::string glslang = "glslangValidator";
+};
+
 struct BuildOptions {
   std::string name;  ///< of the library
   std::vector<std::string> sources;
   std::vector<Target> targets;
   std::vector<std::string> include_dirs;  ///< one of them holds pianola/kernel.h
-  std::string clang = "clang-19";         ///< a path, or a name to look up in PATH
+  Compilers compilers;
+  std::string cache;  ///< folder that keeps compiled objects by content; empty: none
+  uint32_t jobs = 0;  ///< compilers at a time; 0: one a processor
 };
 
 struct BuildResult {
@@ -25,10 +33,10 @@ struct BuildResult {
 };
 
 /// Errors: io, invalid_argument (two kernels of one name), compile_failed (with file, target and the compiler's
-/// text), unsupported (a kernel needs something that no target has).
+/// text), mismatch (two targets' files disagree about a kernel).
 Result<BuildResult> build_kernels(const BuildOptions& options);
 
-/// The dependencies as a make rule.
-std::string make_rule(const std::string& output, const std::vector<std::string>& dependencies);
+/// Builds and writes the library file; with a `depfile`, the files it depends on as a make rule.
+Result<> build_library_file(const BuildOptions& options, const std::string& output, const std::string& depfile);
 
 }  // namespace pianola::kernel_build

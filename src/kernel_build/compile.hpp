@@ -7,16 +7,40 @@
 #include <vector>
 
 #include "kernel_build/build.hpp"
+#include "kernel_build/files.hpp"
+#include "kernel_build/host_records.hpp"
 #include "kernel_build/target.hpp"
 
 namespace pianola::kernel_build {
 
-struct CompiledFile {
-  std::vector<std::byte> bytes;
+struct Source {
+  std::string path;
+  std::vector<DialectKernel> kernels;  ///< in the order of the text; empty until the first host object is made
+};
+
+struct Compiled {
+  std::vector<format::ObjectContents> objects;  ///< entries number the kernels of the source
   std::vector<std::string> dependencies;
 };
 
 /// Errors: io, compile_failed.
-Result<CompiledFile> compile_host(const std::string& source, const Target& target, const BuildOptions& options);
+Result<Compiled> compile(const Source& source, const Target& target, const BuildOptions& options);
+
+// One a kind of target.
+Result<Compiled> compile_host(const Source& source, const Target& target, const BuildOptions& options);
+Result<Compiled> compile_gpu(const Source& source, const Target& target, const BuildOptions& options);
+Result<Compiled> compile_spirv(const Source& source, const Target& target, const BuildOptions& options);
+Result<Compiled> compile_msl(const Source& source, const Target& target, const BuildOptions& options);
+
+/// Runs clang with the options that all targets share, in front of `extra`; the output file is `folder`/object.
+/// Gives the files that were read.
+Result<std::vector<std::string>> run_clang(const Source& source, const Target& target, const BuildOptions& options,
+                                           const std::vector<std::string>& extra, const TemporaryFolder& folder);
+
+/// A compile_failed that names file and target.
+Error compile_error(const Source& source, const Target& target, std::string_view text);
+
+/// One object with all kernels of the source, each under its own name.
+format::ObjectContents whole_object(const Source& source, const Target& target, std::vector<std::byte> bytes);
 
 }  // namespace pianola::kernel_build

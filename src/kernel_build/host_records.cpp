@@ -38,6 +38,7 @@ void add_argument(DialectKernel& kernel, const pianola_argument_record& argument
       break;
     case pianola_argument_constant:
       declaration.kind = Kind::constant;
+      declaration.is_array = argument.is_array != 0;
       info.constants.push_back(
           {.name = declaration.name, .offset = argument.offset, .size = argument.size * argument.count});
       break;
@@ -46,7 +47,8 @@ void add_argument(DialectKernel& kernel, const pianola_argument_record& argument
       info.shared_bytes += argument.size * argument.count;
       break;
     case pianola_argument_private:
-      declaration.kind = argument.count == 0 ? Kind::thread_private : Kind::thread_private_array;
+      declaration.kind = Kind::thread_private;
+      declaration.is_array = argument.is_array != 0;
       break;
     case pianola_argument_opaque: info.opaque = true; return;
     case pianola_argument_may_alias: info.may_alias = true; return;

@@ -13,12 +13,13 @@ namespace pianola::kernel_build {
 
 /// Something a kernel of the dialect declares, in the order of its list.
 struct Declaration {
-  enum class Kind : uint8_t { buffer, constant, shared, thread_private, thread_private_array };
+  enum class Kind : uint8_t { buffer, constant, shared, thread_private };
   Kind kind = Kind::buffer;
   std::string name;
-  std::string type;    ///< as written, e.g. "float"
-  uint32_t count = 1;  ///< elements; of a buffer it is not known
-  uint32_t index = 0;  ///< of a buffer: its place among the kernel's bindings
+  std::string type;       ///< as written, e.g. "float"
+  bool is_array = false;  ///< of constants and thread-private values
+  uint32_t count = 1;     ///< elements; of a buffer it is not known
+  uint32_t index = 0;     ///< of a buffer: its place among the kernel's bindings
 };
 
 struct DialectKernel {

@@ -11,10 +11,12 @@ namespace pianola::kernel_build {
 namespace {
 
 constexpr std::array targets = {
-    Target{ObjectFormat::host, "x86-64"},
-    Target{ObjectFormat::host, "x86-64-v3"},
-    Target{ObjectFormat::host, "x86-64-v4"},
-    Target{ObjectFormat::host, "aarch64"},
+    Target{ObjectFormat::host, "x86-64"},     Target{ObjectFormat::host, "x86-64-v3"},
+    Target{ObjectFormat::host, "x86-64-v4"},  Target{ObjectFormat::host, "aarch64"},
+    Target{ObjectFormat::ptx, "sm_70"},       Target{ObjectFormat::ptx, "sm_90"},
+    Target{ObjectFormat::hsaco, "gfx90a"},    Target{ObjectFormat::hsaco, "gfx942"},
+    Target{ObjectFormat::hsaco, "gfx1030"},   Target{ObjectFormat::hsaco, "gfx1100"},
+    Target{ObjectFormat::spirv, "vulkan1.1"}, Target{ObjectFormat::msl, "msl"},
 };
 
 struct Group {
@@ -29,6 +31,12 @@ const std::vector<Group>& groups() {
 #else
       {"host", {"x86-64", "x86-64-v3", "x86-64-v4"}},
 #endif
+      {"ptx", {"sm_70", "sm_90"}},
+      {"hsaco", {"gfx90a", "gfx942", "gfx1030", "gfx1100"}},
+      {"spirv", {"vulkan1.1"}},
+      {"all",
+       {"x86-64", "x86-64-v3", "x86-64-v4", "aarch64", "sm_70", "sm_90", "gfx90a", "gfx942", "gfx1030", "gfx1100",
+        "vulkan1.1", "msl"}},
   };
   return all;
 }

@@ -22,7 +22,8 @@ struct Target {
 std::span<const Target> all_targets();
 
 /// Targets for names as users write them: an architecture, or a group ("host": the architectures of this
-/// machine's processor family). Each target comes once, in the order given. Errors: invalid_argument.
+/// machine's processor family; "ptx", "hsaco", "spirv", "all"). Each target comes once, in the order given.
+/// Errors: invalid_argument.
 Result<std::vector<Target>> parse_targets(std::span<const std::string> names);
 
 }  // namespace pianola::kernel_build

@@ -122,10 +122,10 @@ FN uint below(uint start, uint size, uint limit) {
 #define PIANOLA_K_RECORD_BUF(extra, q, t, n, k, s, b) \
   {pianola_argument_buffer, k, uint(s), uint(b), 0, sizeof(t), 1, 0, #n, #t},
 #define PIANOLA_K_RECORD_VAL(extra, q, t, n, k, s, b) {pianola_argument_constant, 0, 0, 0, 0, sizeof(t), 1, 0, #n, #t},
-#define PIANOLA_K_RECORD_VALA(extra, q, t, n, k, s, b) {pianola_argument_constant, 0, 0, 0, 0, sizeof(t), k, 0, #n, #t},
+#define PIANOLA_K_RECORD_VALA(extra, q, t, n, k, s, b) {pianola_argument_constant, 0, 0, 0, 0, sizeof(t), k, 1, #n, #t},
 #define PIANOLA_K_RECORD_SHM(extra, q, t, n, k, s, b) {pianola_argument_shared, 0, 0, 0, 0, sizeof(t), k, 0, #n, #t},
-#define PIANOLA_K_RECORD_PRV(extra, q, t, n, k, s, b) {pianola_argument_private, 0, 0, 0, 0, sizeof(t), 0, 0, #n, #t},
-#define PIANOLA_K_RECORD_PRVA(extra, q, t, n, k, s, b) {pianola_argument_private, 0, 0, 0, 0, sizeof(t), k, 0, #n, #t},
+#define PIANOLA_K_RECORD_PRV(extra, q, t, n, k, s, b) {pianola_argument_private, 0, 0, 0, 0, sizeof(t), 1, 0, #n, #t},
+#define PIANOLA_K_RECORD_PRVA(extra, q, t, n, k, s, b) {pianola_argument_private, 0, 0, 0, 0, sizeof(t), k, 1, #n, #t},
 #define PIANOLA_K_RECORD_OPQ(extra, q, t, n, k, s, b) {pianola_argument_opaque, 0, 0, 0, 0, 0, 0, 0, #n, #t},
 #define PIANOLA_K_RECORD_MAL(extra, q, t, n, k, s, b) {pianola_argument_may_alias, 0, 0, 0, 0, 0, 0, 0, #n, #t},
 

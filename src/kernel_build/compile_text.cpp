@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPIR-V by way of GLSL, one module a kernel, and MSL, one text a source.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernel_build/compile.hpp"
+#include "kernel_build/glsl_text.hpp"
+#include "kernel_build/kernel_text.hpp"
+#include "kernel_build/msl_text.hpp"
+#include "kernel_build/process.hpp"
+
+namespace pianola::kernel_build {
+namespace {
+
+/// Text and record come from two runs of the preprocessor over one file; they must tell of the same kernels.
+Result<> check_kernels(const Source& source, const Target& target, const SourceText& text) {
+  const bool same = std::ranges::equal(
+      source.kernels, text.kernels, {}, [](const DialectKernel& kernel) { return kernel.info.name; },
+      &KernelText::name);
+  if (same) return {};
+  return compile_error(source, target,
+                       "its kernels differ from those of the host; a kernel must not depend on the target");
+}
+
+Result<std::vector<std::byte>> run_glslang(const Source& source, const Target& target, const BuildOptions& options,
+                                           const std::string& name, const std::string& glsl) {
+  const auto folder = TemporaryFolder::make();
+  if (!folder) return folder.error();
+  const std::string input = folder->file("kernel.comp");
+  if (auto ok = write_bytes(input, std::as_bytes(std::span(glsl))); !ok) return ok.error();
+  const auto result = run_process({options.compilers.glslang, "--quiet", "-V", "--target-env", std::string(target.arch),
+                                   "-e", name, "--source-entrypoint", "main", input, "-o", folder->file("object")});
+  if (!result) return compile_error(source, target, result.error().message);
+  if (result->status != 0) {
+    return compile_error(source, target, fmt::format("kernel '{}' is not accepted\n{}", name, result->output));
+  }
+  return read_bytes(folder->file("object"));
+}
+
+}  // namespace
+
+Result<Compiled> compile_spirv(const Source& source, const Target& target, const BuildOptions& options) {
+  auto text = read_kernel_text(source, target, options);
+  if (!text) return text.error();
+  if (auto ok = check_kernels(source, target, *text); !ok) return ok.error();
+  Compiled compiled{.objects = {}, .dependencies = std::move(text->dependencies)};
+  for (uint32_t i = 0; i < source.kernels.size(); ++i) {
+    const std::string& name = source.kernels[i].info.name;
+    auto bytes = run_glslang(source, target, options, name, glsl_of(source.kernels[i], *text, text->kernels[i]));
+    if (!bytes) return bytes.error();
+    compiled.objects.push_back({.format = target.format,
+                                .arch = std::string(target.arch),
+                                .bytes = std::move(*bytes),
+                                .entries = {{.kernel = i, .symbol = name}}});
+  }
+  return compiled;
+}
+
+Result<Compiled> compile_msl(const Source& source, const Target& target, const BuildOptions& options) {
+  auto text = read_kernel_text(source, target, options);
+  if (!text) return text.error();
+  if (auto ok = check_kernels(source, target, *text); !ok) return ok.error();
+  const std::string msl = msl_of(source, *text);
+  const auto bytes = std::as_bytes(std::span(msl));
+  return Compiled{.objects = {whole_object(source, target, {bytes.begin(), bytes.end()})},
+                  .dependencies = std::move(text->dependencies)};
+}
+
+}  // namespace pianola::kernel_build

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel_build/glsl_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace pianola::kernel_build {
+namespace {
+
+using Kind = Declaration::Kind;
+
+/// Words of the GLSL 4.50 specification, "Keywords", that a C++ kernel may use as names.
+constexpr auto reserved = std::to_array<std::string_view>(
+    {"active",    "atomic_uint", "attribute",  "buffer",    "cast",      "centroid", "coherent",      "common",
+     "discard",   "dmat2",       "dmat3",      "dmat4",     "dvec2",     "dvec3",    "dvec4",         "external",
+     "filter",    "fixed",       "flat",       "fvec2",     "fvec3",     "fvec4",    "highp",         "hvec2",
+     "hvec3",     "hvec4",       "image1D",    "image2D",   "image3D",   "in",       "inout",         "input",
+     "interface", "invariant",   "isampler2D", "ivec2",     "ivec3",     "ivec4",    "layout",        "lowp",
+     "main",      "mat2",        "mat3",       "mat4",      "mediump",   "noinline", "noperspective", "out",
+     "output",    "partition",   "patch",      "precise",   "precision", "readonly", "resource",      "restrict",
+     "sample",    "sampler",     "sampler1D",  "sampler2D", "sampler3D", "shared",   "smooth",        "subroutine",
+     "superp",    "texture2D",   "uniform",    "uvec2",     "uvec3",     "uvec4",    "varying",       "vec2",
+     "vec3",      "vec4",        "writeonly"});
+static_assert(std::ranges::is_sorted(reserved));
+
+constexpr std::string_view prologue = R"(#version 450
+#extension GL_GOOGLE_cpp_style_line_directive : require
+#extension GL_EXT_shader_8bit_storage : require
+#extension GL_EXT_shader_16bit_storage : require
+#define PIANOLA_FN
+#define PIANOLA_BARRIER barrier();
+#define PIANOLA_ATOMIC_ADD(array, index, value) atomicAdd((array)[index], value)
+#define PIANOLA_ATOMIC_AND(array, index, value) atomicAnd((array)[index], value)
+#define PIANOLA_ATOMIC_OR(array, index, value) atomicOr((array)[index], value)
+#define PIANOLA_ATOMIC_XOR(array, index, value) atomicXor((array)[index], value)
+#define PIANOLA_ATOMIC_MIN(array, index, value) atomicMin((array)[index], value)
+#define PIANOLA_ATOMIC_MAX(array, index, value) atomicMax((array)[index], value)
+#define PIANOLA_ATOMIC_EXCHANGE(array, index, value) atomicExchange((array)[index], value)
+#define i8 int8_t
+#define u8 uint8_t
+#define i16 int16_t
+#define u16 uint16_t
+#define half float16_t
+#define uint4 uvec4
+#define float4 vec4
+#define rsqrt inversesqrt
+#define round roundEven
+)";
+
+std::string name_of(const Declaration& declaration) {
+  return renamed(declaration.name, reserved);
+}
+
+std::string buffer_text(const DialectKernel& kernel, const Declaration& declaration) {
+  const KernelBinding& binding = kernel.info.bindings[declaration.index];
+  return fmt::format("layout(set = {}, binding = {}, std430) {}{}buffer PianolaBuffer{} {{ {} {}[]; }};\n", binding.set,
+                     binding.binding, kernel.info.may_alias ? "" : "restrict ",
+                     writes(binding.access) ? "" : "readonly ", declaration.index, declaration.type,
+                     name_of(declaration));
+}
+
+std::string interface_text(const DialectKernel& kernel) {
+  const auto& size = kernel.info.workgroup;
+  std::string text =
+      fmt::format("layout(local_size_x = {}, local_size_y = {}, local_size_z = {}) in;\n", size[0], size[1], size[2]);
+  std::string constants;
+  for (const Declaration& each : kernel.declarations) {
+    if (each.kind == Kind::buffer) text += buffer_text(kernel, each);
+    if (each.kind == Kind::shared) text += fmt::format("shared {} {}[{}];\n", each.type, name_of(each), each.count);
+    if (each.kind == Kind::constant) {
+      constants +=
+          fmt::format("  {} {}{};\n", each.type, name_of(each), each.is_array ? fmt::format("[{}]", each.count) : "");
+    }
+  }
+  if (!constants.empty()) {
+    text += fmt::format("layout(push_constant, std430) uniform PianolaConstants {{\n{}}};\n", constants);
+  }
+  return text;
+}
+
+std::string locals_text(const DialectKernel& kernel) {
+  std::string text =
+      R"(  const uint LID_X = gl_LocalInvocationID.x, LID_Y = gl_LocalInvocationID.y, LID_Z = gl_LocalInvocationID.z;
+  const uint WG_X = gl_WorkGroupID.x, WG_Y = gl_WorkGroupID.y, WG_Z = gl_WorkGroupID.z;
+  const uint NWG_X = gl_NumWorkGroups.x, NWG_Y = gl_NumWorkGroups.y, NWG_Z = gl_NumWorkGroups.z;
+  const uint GID_X = gl_GlobalInvocationID.x, GID_Y = gl_GlobalInvocationID.y, GID_Z = gl_GlobalInvocationID.z;
+)";
+  for (const Declaration& each : kernel.declarations) {
+    if (each.kind != Kind::thread_private) continue;
+    text += fmt::format("  {} {}{};\n", each.type, name_of(each), each.is_array ? fmt::format("[{}]", each.count) : "");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string glsl_of(const DialectKernel& kernel, const SourceText& source, const KernelText& text) {
+  std::string glsl(prologue);
+  glsl += rename_words(source.common, reserved);
+  glsl += interface_text(kernel);
+  glsl += "void main() {\n" + locals_text(kernel) + rename_words(text.body, reserved) + "}\n";
+  return glsl;
+}
+
+}  // namespace pianola::kernel_build

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel_build/msl_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace pianola::kernel_build {
+namespace {
+
+using Kind = Declaration::Kind;
+
+constexpr size_t max_direct_buffers = 30;
+
+/// Words of the Metal Shading Language and of its standard library's types that a C++ kernel may use as names.
+constexpr auto reserved = std::to_array<std::string_view>({"access",      "as_type",
+                                                           "atomic_int",  "atomic_uint",
+                                                           "constant",    "device",
+                                                           "fragment",    "imageblock",
+                                                           "kernel",      "main",
+                                                           "mesh",        "metal",
+                                                           "object",      "object_data",
+                                                           "ptrdiff_t",   "ray_data",
+                                                           "sampler",     "size_t",
+                                                           "texture",     "thread",
+                                                           "threadgroup", "threadgroup_imageblock",
+                                                           "uchar",       "ulong",
+                                                           "ushort",      "vec",
+                                                           "vertex",      "visible"});
+static_assert(std::ranges::is_sorted(reserved));
+
+constexpr std::string_view prologue = R"(#include <metal_stdlib>
+using namespace metal;
+#define PIANOLA_FN static inline
+#define PIANOLA_BARRIER threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);
+#define i8 char
+#define u8 uchar
+#define i16 short
+#define u16 ushort
+#define round rint
+#define PIANOLA_ATOMIC(name, call) \
+  static inline uint name(device uint& at, uint value) { \
+    return call((device atomic_uint*)&at, value, memory_order_relaxed); } \
+  static inline int name(device int& at, int value) { \
+    return call((device atomic_int*)&at, value, memory_order_relaxed); } \
+  static inline uint name(threadgroup uint& at, uint value) { \
+    return call((threadgroup atomic_uint*)&at, value, memory_order_relaxed); } \
+  static inline int name(threadgroup int& at, int value) { \
+    return call((threadgroup atomic_int*)&at, value, memory_order_relaxed); }
+PIANOLA_ATOMIC(pianola_atomic_add, atomic_fetch_add_explicit)
+PIANOLA_ATOMIC(pianola_atomic_and, atomic_fetch_and_explicit)
+PIANOLA_ATOMIC(pianola_atomic_or, atomic_fetch_or_explicit)
+PIANOLA_ATOMIC(pianola_atomic_xor, atomic_fetch_xor_explicit)
+PIANOLA_ATOMIC(pianola_atomic_min, atomic_fetch_min_explicit)
+PIANOLA_ATOMIC(pianola_atomic_max, atomic_fetch_max_explicit)
+PIANOLA_ATOMIC(pianola_atomic_exchange, atomic_exchange_explicit)
+#define PIANOLA_ATOMIC_ADD(array, index, value) pianola_atomic_add((array)[index], value)
+#define PIANOLA_ATOMIC_AND(array, index, value) pianola_atomic_and((array)[index], value)
+#define PIANOLA_ATOMIC_OR(array, index, value) pianola_atomic_or((array)[index], value)
+#define PIANOLA_ATOMIC_XOR(array, index, value) pianola_atomic_xor((array)[index], value)
+#define PIANOLA_ATOMIC_MIN(array, index, value) pianola_atomic_min((array)[index], value)
+#define PIANOLA_ATOMIC_MAX(array, index, value) pianola_atomic_max((array)[index], value)
+#define PIANOLA_ATOMIC_EXCHANGE(array, index, value) pianola_atomic_exchange((array)[index], value)
+)";
+
+std::string name_of(const Declaration& declaration) {
+  return renamed(declaration.name, reserved);
+}
+
+std::string suffix_of(const Declaration& declaration) {
+  return declaration.is_array ? fmt::format("[{}]", declaration.count) : std::string();
+}
+
+std::string pointer_of(const DialectKernel& kernel, const Declaration& declaration) {
+  const bool is_const = !writes(kernel.info.bindings[declaration.index].access);
+  return fmt::format("device {}{}*", is_const ? "const " : "", declaration.type);
+}
+
+/// Structs that stand in front of the kernel.
+std::string structs_of(const DialectKernel& kernel) {
+  std::string constants;
+  std::string buffers;
+  for (const Declaration& each : kernel.declarations) {
+    if (each.kind == Kind::constant) {
+      constants += fmt::format("  {} {}{};\n", each.type, name_of(each), suffix_of(each));
+    } else if (each.kind == Kind::buffer) {
+      buffers += fmt::format("  {} {} [[id({})]];\n", pointer_of(kernel, each), name_of(each), each.index);
+    }
+  }
+  std::string text;
+  if (!constants.empty()) text += fmt::format("struct PianolaConstants_{} {{\n{}}};\n", kernel.info.name, constants);
+  if (kernel.info.bindings.size() > max_direct_buffers) {
+    text += fmt::format("struct PianolaBuffers_{} {{\n{}}};\n", kernel.info.name, buffers);
+  }
+  return text;
+}
+
+std::string signature_of(const DialectKernel& kernel) {
+  const auto& size = kernel.info.workgroup;
+  std::string text = fmt::format("[[max_total_threads_per_threadgroup({})]]\nkernel void {}(\n",
+                                 size[0] * size[1] * size[2], kernel.info.name);
+  if (kernel.info.bindings.size() > max_direct_buffers) {
+    text += fmt::format("    constant PianolaBuffers_{}& pianola_buffers [[buffer(0)]],\n", kernel.info.name);
+  } else {
+    for (const Declaration& each : kernel.declarations) {
+      if (each.kind != Kind::buffer) continue;
+      text += fmt::format("    {} {} [[buffer({})]],\n", pointer_of(kernel, each), name_of(each), each.index);
+    }
+  }
+  if (!kernel.info.constants.empty()) {
+    text += fmt::format("    constant PianolaConstants_{}& pianola_constants [[buffer(30)]],\n", kernel.info.name);
+  }
+  return text +
+         "    uint3 pianola_lid [[thread_position_in_threadgroup]],\n"
+         "    uint3 pianola_wg [[threadgroup_position_in_grid]],\n"
+         "    uint3 pianola_nwg [[threadgroups_per_grid]]) {\n";
+}
+
+std::string locals_of(const DialectKernel& kernel) {
+  std::string text;
+  for (const char axis : {'x', 'y', 'z'}) {
+    const char upper = static_cast<char>(axis - 'x' + 'X');
+    text += fmt::format("  const uint LID_{0} = pianola_lid.{1}, WG_{0} = pianola_wg.{1}, NWG_{0} = pianola_nwg.{1};\n",
+                        upper, axis);
+    text += fmt::format("  const uint GID_{0} = WG_{0} * {1} + LID_{0};\n", upper,
+                        kernel.info.workgroup[static_cast<size_t>(axis - 'x')]);
+    text += fmt::format("  (void)LID_{0}; (void)WG_{0}; (void)NWG_{0}; (void)GID_{0};\n", upper);
+  }
+  const bool indirect = kernel.info.bindings.size() > max_direct_buffers;
+  for (const Declaration& each : kernel.declarations) {
+    const std::string name = name_of(each);
+    if (each.kind == Kind::buffer && indirect) {
+      text += fmt::format("  {} {} = pianola_buffers.{};\n", pointer_of(kernel, each), name, name);
+    } else if (each.kind == Kind::constant && each.is_array) {
+      text += fmt::format("  constant {}* {} = pianola_constants.{};\n", each.type, name, name);
+    } else if (each.kind == Kind::constant) {
+      text += fmt::format("  const {} {} = pianola_constants.{};\n", each.type, name, name);
+    } else if (each.kind == Kind::shared) {
+      text += fmt::format("  threadgroup {} {}[{}];\n", each.type, name, each.count);
+    } else if (each.kind == Kind::thread_private) {
+      text += fmt::format("  {} {}{};\n", each.type, name, suffix_of(each));
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string msl_of(const Source& source, const SourceText& text) {
+  std::string msl(prologue);
+  msl += rename_words(text.common, reserved);
+  for (const DialectKernel& kernel : source.kernels) {
+    const auto body = std::ranges::find(text.kernels, kernel.info.name, &KernelText::name);
+    if (body == text.kernels.end()) continue;
+    msl += structs_of(kernel) + signature_of(kernel) + locals_of(kernel) + rename_words(body->body, reserved) + "}\n";
+  }
+  return msl;
+}
+
+}  // namespace pianola::kernel_build
