@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/cpu/workers.hpp"
 
+#include <oneapi/tbb/info.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 
+#include <algorithm>
 #include <atomic>
 
 // The thread sanitizer does not see what happens inside oneTBB's own library. What is handed over is a pointer in a
@@ -136,7 +138,8 @@ SegmentStatePtr make_segment_state(const Program& program) {
 }
 
 struct Workers::Arena {
-  explicit Arena(uint32_t threads) : arena(static_cast<int>(threads)) {}
+  /// oneTBB has no more threads than the machine has cores, and complains when asked for more.
+  explicit Arena(uint32_t threads) : arena(std::min(static_cast<int>(threads), tbb::info::default_concurrency())) {}
   tbb::task_arena arena;
 };
 

@@ -24,7 +24,7 @@ SegmentStatePtr make_segment_state(const Program& program);
 
 class Workers {
  public:
-  /// `threads`: the calling one included.
+  /// `threads`: the calling one included; those over the number of cores count for nothing.
   explicit Workers(uint32_t threads);
   ~Workers();
   Workers(const Workers&) = delete;
