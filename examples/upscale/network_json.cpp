@@ -121,7 +121,7 @@ Result<Network> parse_network(std::string_view text, const std::string& name) {
   } catch (const Problem& found) {
     problem = found.text;
   } catch (const nlohmann::json::exception& found) {
-    problem = found.what();
+    problem = std::string("something is missing or of the wrong kind: ") + found.what();
   }
   return Error{Errc::corrupt, "network '" + name + "' is damaged: " + problem};
 }

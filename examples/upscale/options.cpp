@@ -2,23 +2,13 @@
 #include "options.hpp"
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <iostream>
 
+#include "data_folder.hpp"
 #include "network.hpp"
 
 namespace upscale {
 namespace {
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-std::string default_data_folder() {
-  const std::string cache = environment("XDG_CACHE_HOME");
-  return (cache.empty() ? environment("HOME") + "/.cache" : cache) + "/pianola";
-}
 
 std::string known_networks() {
   std::string text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line and the environment, read in one place; and what the program's exit codes mean.
+// The command line, and what the program's exit codes mean.
 #pragma once
 
 #include <cstdint>

@@ -43,13 +43,15 @@ TEST(Picture, BilinearWeighsHalfPixelCentres) {
 }
 
 TEST(Picture, BicubicOvershootsAndIsClamped) {
-  // Weights of a = -0.5 a quarter pixel off: -9/128, 111/128, 29/128, -3/128 (or mirrored).
-  const auto values = first_channel_of_row(enlarge(row_of({100, 100, 228, 228, 228, 228}), Filter::bicubic));
+  // Weights of a = -0.5 at a quarter of a pixel: 111/128 and 29/128 inside, -9/128 and -3/128 outside.
+  const auto values = first_channel_of_row(enlarge(row_of({100, 100, 100, 228, 228, 228}), Filter::bicubic));
   ASSERT_EQ(values.size(), 12U);
-  EXPECT_EQ(values[2], 97);   // 100 - 3
-  EXPECT_EQ(values[3], 120);  // 100 + 29 - 9
-  EXPECT_EQ(values[4], 208);  // 228 - 29 + 9
-  EXPECT_EQ(values[5], 231);  // 228 + 3
+  EXPECT_EQ(values[3], 97);   // 100 - 3
+  EXPECT_EQ(values[4], 91);   // 100 - 9
+  EXPECT_EQ(values[5], 126);  // 100 + 29 - 3
+  EXPECT_EQ(values[6], 202);  // 228 - 29 + 3
+  EXPECT_EQ(values[7], 237);  // 228 + 9
+  EXPECT_EQ(values[8], 231);  // 228 + 3
   EXPECT_EQ(first_channel_of_row(enlarge(row_of({0, 0, 255, 255, 255}), Filter::bicubic))[2], 0);
 }
 

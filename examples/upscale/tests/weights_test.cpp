@@ -47,8 +47,9 @@ TEST(Weights, DamagedFilesAreRefusedWithTheReason) {
   const std::string first = layer("a", "\"input_image\"", 144);
   const std::string whole = file(first + "," + layer("b", "\"a\"", 288) + "," + shuffle);
   expect_damaged("", "not JSON");
-  expect_damaged("[1, 2]", "layers");
-  expect_damaged(R"({"layers": 3})", "type");
+  expect_damaged("[1, 2]", "wrong kind");
+  expect_damaged("{}", "'layers'");
+  expect_damaged(R"({"layers": {"a": 3}})", "wrong kind");
   expect_damaged(file(first), "no layer 'pixel_shuffle'");
   expect_damaged(file(first + "," + layer("b", "\"a\"", 287) + "," + shuffle), "287 weights, not 32 or 288");
   expect_damaged(file(first + "," + layer("b", "\"a\"", 288, 3) + "," + shuffle), "3 biases");
