@@ -17,7 +17,7 @@ std::string known_networks() {
 }
 
 constexpr const char* footer =
-    "The last word of a network's name says what it was made for: an drawings and photos, rl photos, 3d renderings.\n"
+    "The second part of a network's name says what it was trained on: an animation, rl real life, 3d renderings.\n"
     "Weights and the photos of the demonstration are fetched by scripts/fetch-data.\n"
     "\n"
     "Exit codes: 0 done; 2 wrong options; 3 the photo is missing or isn't a picture; 4 the weights are missing or\n"
