@@ -35,27 +35,34 @@ Image test_picture(uint32_t side) {
 
 /// The network and a device with it, or the reason why not.
 struct Setup {
-  Setup(const std::string& name, uint32_t side, uint32_t threads) {
-    const auto loaded = upscale::load_known_network(upscale::default_data_folder(), name);
-    if (!loaded) return fail(loaded.error());
-    network = *loaded;
-    const auto device = pianola::Device::open("cpu", {.threads = threads});
-    if (!device) return fail(device.error());
-    auto made = Upscaler::create(*device, network, side, side);
-    if (!made) return fail(made.error());
-    upscaler = std::make_unique<Upscaler>(std::move(*made));
-    const auto first = upscaler->run(test_picture(side));
-    if (!first) return fail(first.error());
-  }
-  void fail(const pianola::Error& error) { problem = pianola::to_string(error); }
-
   Network network;
   std::unique_ptr<Upscaler> upscaler;
   std::string problem;
 };
 
+pianola::Result<> fill_setup(Setup& setup, const std::string& name, uint32_t side, uint32_t threads) {
+  const auto network = upscale::load_known_network(upscale::default_data_folder(), name);
+  if (!network) return network.error();
+  const auto device = pianola::Device::open("cpu", {.threads = threads});
+  if (!device) return device.error();
+  auto made = Upscaler::create(*device, *network, side, side);
+  if (!made) return made.error();
+  setup.network = *network;
+  setup.upscaler = std::make_unique<Upscaler>(std::move(*made));
+  const auto first = setup.upscaler->run(test_picture(side));
+  if (!first) return first.error();
+  return {};
+}
+
+Setup make_setup(const std::string& name, uint32_t side, uint32_t threads) {
+  Setup setup;
+  const auto filled = fill_setup(setup, name, side, threads);
+  if (!filled) setup.problem = pianola::to_string(filled.error());
+  return setup;
+}
+
 void replay(benchmark::State& state, const std::string& network, uint32_t side, uint32_t threads) {
-  const Setup setup(network, side, threads);
+  const Setup setup = make_setup(network, side, threads);
   if (!setup.problem.empty()) return state.SkipWithError(setup.problem.c_str());
   for (auto _ : state) {
     const auto done = setup.upscaler->replay();
@@ -85,7 +92,7 @@ double median(std::vector<double> values) {
 
 /// One thread against the plain loops, in turns, since the machine's speed changes with its load.
 void against_plain(benchmark::State& state, const std::string& network) {
-  const Setup setup(network, default_side, 1);
+  const Setup setup = make_setup(network, default_side, 1);
   if (!setup.problem.empty()) return state.SkipWithError(setup.problem.c_str());
   PlainNetwork plain_network(setup.network, default_side, default_side);
   plain_network.set_image(test_picture(default_side));
@@ -130,7 +137,7 @@ double end_child(const Pipe& child) {
 
 /// Two threads against what two independent processes of one thread reach together, in turns.
 void against_two_processes(benchmark::State& state, const std::string& network) {
-  const Setup setup(network, default_side, 2);
+  const Setup setup = make_setup(network, default_side, 2);
   if (!setup.problem.empty()) return state.SkipWithError(setup.problem.c_str());
   std::vector<double> replays;
   std::vector<double> processes;
