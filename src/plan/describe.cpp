@@ -38,7 +38,7 @@ std::string describe_group(const Plan::Data& data, uint32_t group) {
 
 std::string describe_sync(const Plan::Data& data, size_t sync) {
   const SyncPoint& point = data.syncs[sync];
-  std::string text = "---- sync " + kinds_text(point.source_kinds) + " -> " + kinds_text(point.destination_kinds);
+  std::string text = "sync " + kinds_text(point.source_kinds) + " -> " + kinds_text(point.destination_kinds);
   const char* separator = ": ";
   for (uint32_t i = point.first_range; i < data.syncs[sync + 1].first_range; ++i) {
     text += separator + print(data.sync_ranges[i], *data.commands.data());

@@ -14,7 +14,7 @@ std::string describe_node(const Plan::Data& data, const PlanNode& node);
 /// "decode / layer 3", from the outermost group on.
 std::string describe_group(const Plan::Data& data, uint32_t group);
 
-/// "---- sync compute -> transfer: x[0, 64), y[0, 4)".
+/// "sync compute -> transfer: x[0, 64), y[0, 4)".
 std::string describe_sync(const Plan::Data& data, size_t sync);
 
 }  // namespace pianola::plan

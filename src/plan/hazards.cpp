@@ -170,19 +170,24 @@ void Hazards::touch_sealed(Memory& memory, const AccessRange& access, uint32_t s
 
 /// Waits for the conflicting marks before the seal, and drops marks that need no wait any more.
 void Hazards::visit(Interval& interval, bool is_write, uint32_t seal) {
-  // A sealed write has waited for everything before its own seal.
+  const auto raise = [seal](uint32_t& bound) {
+    return [&bound, seal](const Mark& mark) {
+      if (mark.first < seal) bound = std::max(bound, mark.seal);
+      return true;
+    };
+  };
+  // A sealed write has waited for everything before its own seal, a sealed read for the writes among that.
   uint32_t floor = 0;
-  marks_.filter(interval.writers, [&](const Mark& mark) {
-    if (mark.first < seal) floor = std::max(floor, mark.seal);
-    return true;
-  });
-  const auto look = [&](const Mark& mark) {
+  marks_.filter(interval.writers, raise(floor));
+  uint32_t waited = floor;
+  if (is_write) marks_.filter(interval.readers, raise(waited));
+  const auto look = [&](const Mark& mark, uint32_t needless) {
     if (mark.last < floor) return false;
-    if (mark.first < seal) wait_for(mark.dep, mark.kinds);
+    if (mark.first < seal && mark.last >= needless) wait_for(mark.dep, mark.kinds);
     return true;
   };
-  marks_.filter(interval.writers, look);
-  if (is_write) marks_.filter(interval.readers, look);
+  marks_.filter(interval.writers, [&](const Mark& mark) { return look(mark, waited); });
+  if (is_write) marks_.filter(interval.readers, [&](const Mark& mark) { return look(mark, 0); });
   if (is_write && is_inferred_) {
     // Whatever comes later waits for this write.
     marks_.clear(interval.writers);
@@ -195,7 +200,7 @@ void Hazards::mark(Interval& interval, bool is_write, uint32_t seal) {
   if (list.head != no_mark && marks_[list.head].last == now_) return;  // bound twice
   if (list.count >= list.limit) marks_.compact(list, rule(seal));
   const auto kinds = static_cast<uint32_t>(data_.nodes[now_].kind);
-  marks_.push(list, {now_, now_, now_, is_write ? seal : 0, kinds, no_mark});
+  marks_.push(list, {now_, now_, now_, seal, kinds, no_mark});
 }
 
 void Hazards::unite(Memory& memory, const Intervals::Span& span, uint32_t seal) {
@@ -233,6 +238,7 @@ void Hazards::discard(const AccessRange& access) {
   marks_.filter(interval.readers, [&](const Mark& mark) {
     if (mark.first >= seal) return true;
     readers.push_back(mark);
+    readers.back().seal = 0;  // it has not waited for reads
     return false;
   });
   for (const Mark& reader : readers) marks_.push(interval.writers, reader);

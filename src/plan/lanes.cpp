@@ -63,7 +63,8 @@ void Lanes::collect(std::span<const uint32_t> waits) {
 }
 
 /// Looks at three lanes: the one of the last node waited for, the first to be free among those that end in a node
-/// waited for, and the first to be free of all. Leaving the first must gain more than the edge it costs.
+/// waited for, and the one that is free for the shortest time when the node can start, so that lanes are used again
+/// before new ones are. Leaving the first must gain more than the edge it costs.
 uint32_t Lanes::choose(Ticks cost) const {
   if (lanes_.size() == 1) return 0;
   constexpr uint32_t none = UINT32_MAX;
@@ -74,9 +75,14 @@ uint32_t Lanes::choose(Ticks cost) const {
     if (latest_[lane] != lanes_[lane].tail) return;
     if (tail == none || lanes_[lane].end < lanes_[tail].end) tail = lane;
   });
+  const Ticks ready = home == none ? 0 : ends_[latest_[home] - 1];
+  const auto fits_better = [&](const Lane& lane, const Lane& best) {
+    if (lane.end <= ready) return best.end > ready || lane.end > best.end;
+    return lane.end < best.end;
+  };
   uint32_t first = 0;
   for (uint32_t lane = 1; lane < lanes_.size(); ++lane) {
-    if (lanes_[lane].end < lanes_[first].end) first = lane;
+    if (fits_better(lanes_[lane], lanes_[first])) first = lane;
   }
   if (home == none) return first;
   uint32_t best = home;

@@ -113,7 +113,8 @@ Result<Plan> make_plan(const CommandBuffer& commands, const DeviceProfile& profi
   try {
     return build(commands, profile, options);
   } catch (const std::bad_alloc&) {
-    return Error{Errc::out_of_memory, "make_plan: out of memory"};
+    // Short enough that the text needs no memory of its own.
+    return Error{Errc::out_of_memory, "out of memory"};
   }
 }
 

@@ -16,7 +16,7 @@ struct Mark {
   uint32_t dep = 0;    ///< node to wait for
   uint32_t first = 0;  ///< earliest node meant
   uint32_t last = 0;   ///< latest node meant
-  uint32_t seal = 0;   ///< writes: every access of the interval by a node before this one comes before `dep`
+  uint32_t seal = 0;   ///< conflicting accesses of the interval by nodes before this one come before `dep`
   uint32_t kinds = 0;  ///< WorkKind bits of the nodes meant
   uint32_t next = 0;   ///< in the pool
 };

@@ -2,6 +2,8 @@
 // A plan as text for people.
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "pianola/plan.hpp"
 #include "plan/describe.hpp"
 #include "plan/plan_data.hpp"
@@ -10,13 +12,21 @@
 namespace pianola {
 namespace {
 
+/// "1 lane", "2 lanes".
+std::string count(size_t number, std::string_view noun) {
+  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : noun.ends_with('h') ? "es" : "s");
+}
+
 std::string title(const Plan::Data& data) {
   const PlanStats& stats = data.stats;
-  std::string text = fmt::format("{} nodes from {} commands ({} merged, {} elided, {} barriers)", stats.nodes,
-                                 stats.commands, stats.merged, stats.elided, stats.barriers_recorded);
-  if (data.form == PlanForm::lanes) return text + fmt::format(", {} lanes, {} edges\n", stats.lanes, stats.edges);
-  return text + fmt::format(", {} waves, {} sync points, {} kind switches\n", data.first_in_wave.size() - 1,
-                            stats.sync_points, stats.kind_switches);
+  std::string text =
+      fmt::format("{} from {} ({} merged, {} elided, {})", count(stats.nodes, "node"), count(stats.commands, "command"),
+                  stats.merged, stats.elided, count(stats.barriers_recorded, "barrier"));
+  if (data.form == PlanForm::lanes) {
+    return text + fmt::format(", {}, {}\n", count(stats.lanes, "lane"), count(stats.edges, "edge"));
+  }
+  return text + fmt::format(", {}, {}, {}\n", count(data.first_in_wave.size() - 1, "wave"),
+                            count(stats.sync_points, "sync point"), count(stats.kind_switches, "kind switch"));
 }
 
 class Printer {
@@ -41,7 +51,7 @@ class Printer {
   std::string waves() {
     text_ += "node wave  cmd  what\n";
     for (size_t wave = 0; wave + 1 < data_.first_in_wave.size(); ++wave) {
-      if (wave != 0) text_ += plan::describe_sync(data_, wave - 1) + '\n';
+      if (wave != 0) text_ += "---- " + plan::describe_sync(data_, wave - 1) + '\n';
       for (const NodeId node : data_.wave(wave)) {
         group(static_cast<uint32_t>(node));
         line(static_cast<uint32_t>(node));
