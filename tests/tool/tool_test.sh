@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs the tool: exit codes, messages, and output for people and for machines.
+# usage: tool_test.sh PIANOLA
+set -uo pipefail
+pianola=$1
+passed=0 failed=0
+
+# run CLAIM STATUS PATTERN ARGUMENT...: the exit status, and a pattern that both outputs together must match.
+run() {
+  local claim=$1 wanted=$2 pattern=$3 output status
+  shift 3
+  output=$("$pianola" "$@" 2>&1 </dev/null)
+  status=$?
+  if [ "$status" -eq "$wanted" ] && grep -Eq -- "$pattern" <<<"$output"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    printf 'FAILED: %s: status %s, wanted %s and /%s/\n%s\n' "$claim" "$status" "$wanted" "$pattern" "$output"
+  fi
+}
+
+# is_json CLAIM ARGUMENT...: standard output is JSON, as CMake's own reader sees it.
+is_json() {
+  local claim=$1 file
+  shift
+  file=$(mktemp)
+  "$pianola" "$@" >"$file" 2>/dev/null </dev/null
+  printf 'file(READ "%s" text)\nstring(JSON count LENGTH "${text}")\n' "$file" >"$file.cmake"
+  if cmake -P "$file.cmake" >/dev/null 2>&1; then passed=$((passed + 1)); else
+    failed=$((failed + 1))
+    printf 'FAILED: %s is no JSON:\n%s\n' "$claim" "$(cat "$file")"
+  fi
+  rm -f "$file" "$file.cmake"
+}
+
+run "version is printed" 0 '^[0-9]+\.[0-9]+\.[0-9]+$' --version
+run "help documents the exit status" 0 'Exit status: 0 success' --help
+run "help of bench names the lists" 0 'fill-barrier' bench --help
+run "no command is wrong usage" 2 'subcommand is required' 
+run "an unknown command is wrong usage" 2 '.' frobnicate
+run "an unknown option is wrong usage" 2 '.' devices --frobnicate
+run "devices names the CPU" 0 '^cpu +yes' devices
+is_json "devices --json" devices --json
+run "an unknown backend is an error" 1 'invalid_argument.*nonesuch' bench --device nonesuch --quick
+run "a device that is not there has its own status" 3 'no_device' bench --device cuda:99 --quick
+run "an unknown list is wrong usage" 2 'nonesuch' show plan nonesuch
+for list in diamond fill-barrier independent decode upscale; do
+  for form in lanes waves; do
+    run "$list is planned as $form" 0 . show plan "$list" --form "$form"
+  done
+  run "$list has a dot file" 0 '^digraph' show plan "$list" --graphviz
+  is_json "show plan $list --json" show plan "$list" --json
+done
+run "upscale keeps two branches apart" 0 '"lanes": 2' show plan upscale --json --lanes 2
+run "one lane has no edges" 0 '"edges": 0' show plan upscale --json --lanes 1
+run "fills of one range do not run side by side" 0 '"lanes": 1' show plan fill-barrier --json --no-merge
+run "serial order is one lane" 0 '"lanes": 1' show plan independent --json --ordering serial
+run "independent chains need no edges" 0 '"edges": 0' show plan independent --json --lanes 8
+run "33 lanes are wrong usage" 2 '33' show plan upscale --lanes 33
+run "a dot file and JSON exclude each other" 2 'excludes' show plan upscale --json --graphviz
+run "the default profile needs no device" 0 . show plan diamond
+run "a device's profile can be asked for" 0 . show plan diamond --device cpu
+run "bench prints a row a list" 0 '^decode +[0-9]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+$' bench decode --device cpu --quick
+is_json "bench --json" bench fill-barrier --device cpu --quick --json
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
