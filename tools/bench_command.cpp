@@ -37,12 +37,13 @@ Result<double> median_ns(std::chrono::milliseconds budget, const Step& step) {
 // Memory for every slot, zero for every named constant.
 Result<pianola::InstantiateOptions> bind_all(const pianola::Device& device, const pianola::CommandBuffer& commands) {
   pianola::InstantiateOptions options;
-  for (const pianola::SlotInfo& slot : commands.slots()) {
+  for (uint32_t i = 0; i < commands.slots().size(); ++i) {
+    const pianola::SlotInfo& slot = commands.slots()[i];
     auto buffer = device.allocate(slot.size, slot.kind.value_or(pianola::MemoryKind::device));
     if (!buffer) return buffer.error();
     const std::vector<std::byte> zeros(slot.size);
     if (Result<> written = buffer->write(0, zeros); !written) return written.error();
-    options.bindings.push_back({slot.name, *buffer});
+    options.bindings.push_back({pianola::SlotId(i), *buffer});
   }
   for (const pianola::ConstantInfo& constant : commands.constants()) {
     const std::vector<std::byte> zeros(constant.size);

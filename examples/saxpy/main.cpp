@@ -3,12 +3,20 @@
 #include <pianola/pianola.hpp>
 
 #include <cstdio>
+#include <cstdlib>
 #include <vector>
 
+using namespace pianola;
+
+template <class T>
+T check(Result<T> result) {
+  if (!result) std::puts(to_string(result.error()).c_str()), std::exit(1);
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
 int main(int, char** argv) {
-  using namespace pianola;  // value() throws the error that a failed call returned
   constexpr uint32_t n = 1024;
-  KernelLibrary kernels = KernelLibrary::load(argv[1]).value();
+  KernelLibrary kernels = check(KernelLibrary::load(argv[1]));
 
   // Record once: no device, no memory, only slots.
   Recorder rec;
@@ -17,19 +25,19 @@ int main(int, char** argv) {
   ConstantRef a = rec.constant("a", sizeof(float));
   rec.fill(y, 1.0f).barrier();
   rec.dispatch(kernels["saxpy"], {.groups = {n / 256}, .constants = {a, n}, .bindings = {x, y}});
-  CommandBuffer commands = rec.finish().value();
+  CommandBuffer commands = check(rec.finish());
 
   // Replay on a device, as often as wanted: memory and values may change at each submit.
-  Device device = Device::open("cpu").value();
-  Graph graph = device.instantiate(commands).value();
-  Buffer input = device.allocate(n * sizeof(float)).value();
-  Buffer output = device.allocate(n * sizeof(float)).value();
-  input.write(0, std::vector<float>(n, 3.0f)).value();
-  std::vector<float> result(n);
+  Device device = check(Device::open("cpu"));
+  Graph graph = check(device.instantiate(commands));
+  Buffer input = check(device.allocate(n * sizeof(float)));
+  Buffer output = check(device.allocate(n * sizeof(float)));
+  std::vector<float> values(n, 3.0f);
+  check(input.write(0, values));
   for (float factor : {2.0f, 5.0f}) {
     SubmitInfo info{.bindings = {{x, input}, {y, output}}, .constants = {{a, factor}}};
-    device.queue().submit(graph, info).value().wait().value();
-    output.read(0, result).value();
-    std::printf("%g * 3 + 1 = %g\n", factor, result[n - 1]);
+    check(check(device.queue().submit(graph, info)).wait());
+    check(output.read(0, values));
+    std::printf("%g * 3 + 1 = %g\n", factor, values[n - 1]);
   }
 }

@@ -43,7 +43,7 @@ run "an unknown option is wrong usage" 2 '.' devices --frobnicate
 run "devices names the CPU" 0 '^cpu +yes' devices
 is_json "devices --json" devices --json
 run "an unknown backend is an error" 1 'invalid_argument.*nonesuch' bench --device nonesuch --quick
-run "a device that is not there has its own status" 3 'no_device' bench --device cuda:99 --quick
+run "a device that is not there has its own status" 3 'no_device' bench --device cpu:99 --quick
 run "an unknown list is wrong usage" 2 'nonesuch' show plan nonesuch
 for list in diamond fill-barrier independent decode upscale; do
   for form in lanes waves; do
