@@ -23,7 +23,7 @@ case $kind in
     quietly cmake --build "$library" -j 2
     quietly cmake --install "$library" --prefix "$scratch/prefix"
     settings+=("-DCMAKE_PREFIX_PATH=$scratch/prefix") ;;
-  subdirectory) settings+=("-DPIANOLA_SOURCE_DIR=$source") ;;
+  subdirectory) settings+=("-DPIANOLA_SOURCE_DIR=$source" -DCMAKE_BUILD_TYPE=Debug) ;;  # compiles fastest
   *) echo "consume.sh: unknown kind $kind" >&2; exit 2 ;;
 esac
 quietly cmake -S "$here/consumer" -B "$scratch/consumer" "${settings[@]}"
