@@ -24,10 +24,10 @@ using upscale::PlainNetwork;
 using upscale::Upscaler;
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
-constexpr uint32_t default_side = 256;
+constexpr uint32_t side = 256;
 
 /// A picture with detail everywhere.
-Image test_picture(uint32_t side) {
+Image test_picture() {
   Image image(side, side);
   for (size_t i = 0; i < image.rgb.size(); ++i) image.rgb[i] = static_cast<uint8_t>(i * 2654435761U >> 13);
   return image;
@@ -40,7 +40,7 @@ struct Setup {
   std::string problem;
 };
 
-pianola::Result<> fill_setup(Setup& setup, const std::string& name, uint32_t side, uint32_t threads) {
+pianola::Result<> fill_setup(Setup& setup, const std::string& name, uint32_t threads) {
   const auto network = upscale::load_known_network(upscale::default_data_folder(), name);
   if (!network) return network.error();
   const auto device = pianola::Device::open("cpu", {.threads = threads});
@@ -49,20 +49,20 @@ pianola::Result<> fill_setup(Setup& setup, const std::string& name, uint32_t sid
   if (!made) return made.error();
   setup.network = *network;
   setup.upscaler = std::make_unique<Upscaler>(std::move(*made));
-  const auto first = setup.upscaler->run(test_picture(side));
+  const auto first = setup.upscaler->run(test_picture());
   if (!first) return first.error();
   return {};
 }
 
-Setup make_setup(const std::string& name, uint32_t side, uint32_t threads) {
+Setup make_setup(const std::string& name, uint32_t threads) {
   Setup setup;
-  const auto filled = fill_setup(setup, name, side, threads);
+  const auto filled = fill_setup(setup, name, threads);
   if (!filled) setup.problem = pianola::to_string(filled.error());
   return setup;
 }
 
-void replay(benchmark::State& state, const std::string& network, uint32_t side, uint32_t threads) {
-  const Setup setup = make_setup(network, side, threads);
+void replay(benchmark::State& state, const std::string& network, uint32_t threads) {
+  const Setup setup = make_setup(network, threads);
   if (!setup.problem.empty()) return state.SkipWithError(setup.problem.c_str());
   for (auto _ : state) {
     const auto done = setup.upscaler->replay();
@@ -70,11 +70,11 @@ void replay(benchmark::State& state, const std::string& network, uint32_t side, 
   }
 }
 
-void plain(benchmark::State& state, const std::string& name, uint32_t side) {
+void plain(benchmark::State& state, const std::string& name) {
   const auto network = upscale::load_known_network(upscale::default_data_folder(), name);
   if (!network) return state.SkipWithError(pianola::to_string(network.error()).c_str());
   PlainNetwork plain_network(*network, side, side);
-  plain_network.set_image(test_picture(side));
+  plain_network.set_image(test_picture());
   for (auto _ : state) plain_network.run();
 }
 
@@ -85,6 +85,14 @@ double milliseconds(const Work& work) {
   return Milliseconds(std::chrono::steady_clock::now() - begin).count();
 }
 
+/// A failed replay is noted in the set-up.
+double replay_milliseconds(Setup& setup) {
+  return milliseconds([&] {
+    const auto done = setup.upscaler->replay();
+    if (!done) setup.problem = pianola::to_string(done.error());
+  });
+}
+
 double median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
   return values[values.size() / 2];
@@ -92,18 +100,19 @@ double median(std::vector<double> values) {
 
 /// One thread against the plain loops, in turns, since the machine's speed changes with its load.
 void against_plain(benchmark::State& state, const std::string& network) {
-  const Setup setup = make_setup(network, default_side, 1);
+  Setup setup = make_setup(network, 1);
   if (!setup.problem.empty()) return state.SkipWithError(setup.problem.c_str());
-  PlainNetwork plain_network(setup.network, default_side, default_side);
-  plain_network.set_image(test_picture(default_side));
+  PlainNetwork plain_network(setup.network, side, side);
+  plain_network.set_image(test_picture());
   std::vector<double> replays;
   std::vector<double> plains;
   for (auto _ : state) {
     for (int round = 0; round < 15; ++round) {
-      replays.push_back(milliseconds([&] { benchmark::DoNotOptimize(setup.upscaler->replay()); }));
+      replays.push_back(replay_milliseconds(setup));
       plains.push_back(milliseconds([&] { plain_network.run(); }));
     }
   }
+  if (!setup.problem.empty()) return state.SkipWithError(setup.problem.c_str());
   state.counters["replay_ms"] = median(replays);
   state.counters["plain_ms"] = median(plains);
   state.counters["ratio"] = median(replays) / median(plains);
@@ -114,9 +123,9 @@ using Pipe = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 /// This program's one-thread benchmark of the network, begun in a process of its own.
 Pipe begin_child(const std::string& network) {
   const std::string command = fmt::format(
-      "exec \"$(readlink /proc/$PPID/exe)\" --benchmark_filter='^upscale/{}/{}/threads:1/' --benchmark_format=csv "
+      "exec \"$(readlink /proc/$PPID/exe)\" --benchmark_filter='^upscale/one_process/{}/' --benchmark_format=csv "
       "2>/dev/null",
-      network, default_side);
+      network);
   return {popen(command.c_str(), "r"), pclose};
 }
 
@@ -137,7 +146,7 @@ double end_child(const Pipe& child) {
 
 /// Two threads against what two independent processes of one thread reach together, in turns.
 void against_two_processes(benchmark::State& state, const std::string& network) {
-  const Setup setup = make_setup(network, default_side, 2);
+  Setup setup = make_setup(network, 2);
   if (!setup.problem.empty()) return state.SkipWithError(setup.problem.c_str());
   std::vector<double> replays;
   std::vector<double> processes;
@@ -150,10 +159,11 @@ void against_two_processes(benchmark::State& state, const std::string& network) 
       if (a == 0.0 || b == 0.0) return state.SkipWithError("a process of its own gave no time");
       processes.push_back(1.0 / (1.0 / a + 1.0 / b));
       for (int i = 0; i < 60; ++i) {
-        replays.push_back(milliseconds([&] { benchmark::DoNotOptimize(setup.upscaler->replay()); }));
+        replays.push_back(replay_milliseconds(setup));
       }
     }
   }
+  if (!setup.problem.empty()) return state.SkipWithError(setup.problem.c_str());
   state.counters["replay_ms"] = median(replays);
   state.counters["processes_ms"] = median(processes);
   state.counters["share"] = median(processes) / median(replays);
@@ -161,19 +171,17 @@ void against_two_processes(benchmark::State& state, const std::string& network) 
 
 const bool registered = [] {
   for (const std::string network : {"s-an", "m-an", "l-an"}) {
-    for (const uint32_t side : {128U, default_side}) {
-      for (const uint32_t threads : {1U, 2U}) {
-        benchmark::RegisterBenchmark(fmt::format("upscale/{}/{}/threads:{}", network, side, threads).c_str(), replay,
-                                     network, side, threads)
-            ->UseRealTime()
-            ->Unit(benchmark::kMillisecond);
-      }
-      benchmark::RegisterBenchmark(fmt::format("upscale/plain/{}/{}", network, side).c_str(), plain, network, side)
-          ->UseRealTime()
-          ->Unit(benchmark::kMillisecond);
+    for (const uint32_t threads : {1U, 2U}) {
+      const std::string name = fmt::format("upscale/{}/{}/threads:{}", network, side, threads);
+      benchmark::RegisterBenchmark(name.c_str(), replay, network, threads)->Unit(benchmark::kMillisecond);
     }
+    const std::string name = fmt::format("upscale/plain/{}/{}", network, side);
+    benchmark::RegisterBenchmark(name.c_str(), plain, network)->Unit(benchmark::kMillisecond);
   }
   const std::string network = "l-an";
+  benchmark::RegisterBenchmark("upscale/one_process/l-an", replay, network, 1)
+      ->UseRealTime()
+      ->Unit(benchmark::kMillisecond);
   benchmark::RegisterBenchmark("upscale/against_plain/l-an", against_plain, network)
       ->Iterations(1)
       ->Unit(benchmark::kMillisecond);
