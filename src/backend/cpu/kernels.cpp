@@ -139,13 +139,29 @@ Result<pianola_host_kernel> LoadedLibrary::function(uint32_t kernel) {
 }
 
 std::shared_ptr<LoadedLibrary> KernelCache::get(const KernelLibrary& library) {
-  const std::lock_guard lock(mutex_);
-  std::erase_if(libraries_, [](const auto& entry) { return entry.second.expired(); });
-  std::weak_ptr<LoadedLibrary>& known = libraries_[library.data()];
-  if (auto loaded = known.lock()) return loaded;
-  auto loaded = std::make_shared<LoadedLibrary>(library);
-  known = loaded;
-  return loaded;
+  const void* key = library.data();
+  {
+    const std::lock_guard lock(known_->mutex);
+    const auto found = known_->libraries.find(key);
+    if (found != known_->libraries.end()) {
+      if (auto loaded = found->second.lock()) return loaded;
+    }
+  }
+  const auto forget = [known = known_, key](const LoadedLibrary* old) {
+    {
+      const std::lock_guard lock(known->mutex);
+      const auto found = known->libraries.find(key);
+      if (found != known->libraries.end() && found->second.expired()) known->libraries.erase(found);
+    }
+    delete old;
+  };
+  // Made outside the lock, which `forget` takes too.
+  std::shared_ptr<LoadedLibrary> made(new LoadedLibrary(library), forget);
+  const std::lock_guard lock(known_->mutex);
+  std::weak_ptr<LoadedLibrary>& entry = known_->libraries[key];
+  if (auto loaded = entry.lock()) return loaded;
+  entry = made;
+  return made;
 }
 
 }  // namespace pianola::backend::cpu

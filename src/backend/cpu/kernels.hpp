@@ -46,14 +46,17 @@ class LoadedLibrary {
   std::map<size_t, std::unique_ptr<HostObject>> objects_;
 };
 
-/// A device's loaded libraries; executables keep theirs, the cache only remembers them.
+/// A device's loaded libraries. Executables keep theirs; a library nobody keeps is unloaded and forgotten.
 class KernelCache {
  public:
   std::shared_ptr<LoadedLibrary> get(const KernelLibrary& library);
 
  private:
-  std::mutex mutex_;
-  std::map<const void*, std::weak_ptr<LoadedLibrary>> libraries_;
+  struct Known {
+    std::mutex mutex;
+    std::map<const void*, std::weak_ptr<LoadedLibrary>> libraries;
+  };
+  std::shared_ptr<Known> known_ = std::make_shared<Known>();
 };
 
 }  // namespace pianola::backend::cpu

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host objects: which one is taken, how long it stays loaded.
+#include "backend/cpu/kernels.hpp"
+
+#include <set>
+#include <thread>
+
+#include "format/builtin_kernels.hpp"
+#include "unit_kernel_image.hpp"
+
+namespace pianola::backend::cpu {
+namespace {
+
+KernelLibrary load() {
+  return *KernelLibrary::from_bytes(unit_kernel_image());
+}
+
+/// The kernel "numbers" writes first, first + 1, ...
+uint32_t first_number(pianola_host_kernel function, uint32_t first) {
+  std::array<uint32_t, 64> result{};
+  const std::array<uint32_t, 2> constants = {first, 64};
+  void* buffer = result.data();
+  const pianola_host_launch launch{
+      .buffers = &buffer, .constants = constants.data(), .groups = {1, 1, 1}, .reserved = 0, .begin = 0, .end = 1};
+  function(&launch);
+  return result[0];
+}
+
+TEST(CpuKernels, LibraryIsLoadedOnceWhileItIsKept) {
+  KernelCache cache;
+  const KernelLibrary library = load();
+  const auto first = cache.get(library);
+  EXPECT_EQ(cache.get(library), first);
+  EXPECT_NE(cache.get(load()), first);
+}
+
+TEST(CpuKernels, LibraryThatNobodyKeepsIsForgotten) {
+  KernelCache cache;
+  const KernelLibrary library = load();
+  std::weak_ptr<LoadedLibrary> watch;
+  {
+    const auto kept = cache.get(library);
+    watch = kept;
+    ASSERT_TRUE(kept->function(*library.find("numbers")));
+  }
+  EXPECT_TRUE(watch.expired());
+  const auto again = cache.get(library);
+  const auto function = again->function(*library.find("numbers"));
+  ASSERT_TRUE(function);
+  EXPECT_EQ(first_number(*function, 17), 17U);
+}
+
+TEST(CpuKernels, FunctionsOutliveTheCacheAndTheLibraryHandle) {
+  std::optional<KernelCache> cache(std::in_place);
+  std::optional<KernelLibrary> library = load();
+  const uint32_t entry = *library->find("numbers");
+  const auto kept = cache->get(*library);
+  cache.reset();
+  library.reset();
+  const auto function = kept->function(entry);
+  ASSERT_TRUE(function);
+  EXPECT_EQ(first_number(*function, 3), 3U);
+}
+
+TEST(CpuKernels, LibrariesInMemoryAtTheSameTimeStayApart) {
+  KernelCache cache;
+  std::vector<std::shared_ptr<LoadedLibrary>> kept;
+  std::set<pianola_host_kernel> functions;
+  for (int i = 0; i < 4; ++i) {
+    const KernelLibrary library = load();
+    kept.push_back(cache.get(library));
+    functions.insert(*kept.back()->function(*library.find("numbers")));
+  }
+  kept.push_back(cache.get(builtin_kernels()));
+  functions.insert(*kept.back()->function(*builtin_kernels().find("pianola_fill")));
+  EXPECT_EQ(functions.size(), 5U);
+}
+
+TEST(CpuKernels, BestCodeForThisMachineComesFirst) {
+  const auto architectures = host_architectures();
+  ASSERT_FALSE(architectures.empty());
+  EXPECT_TRUE(architectures.back() == "x86-64" || architectures.back() == "aarch64");
+}
+
+TEST(CpuKernelsThreads, ThreadsMayLoadAndForgetAtOnce) {
+  KernelCache cache;
+  const KernelLibrary library = load();
+  std::vector<std::thread> threads;
+  for (uint32_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (uint32_t i = 0; i < 20; ++i) {
+        const auto kept = cache.get(library);
+        const auto function = kept->function(*library.find("numbers"));
+        ASSERT_TRUE(function);
+        ASSERT_EQ(first_number(*function, t + i), t + i);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace pianola::backend::cpu
