@@ -27,8 +27,8 @@ struct Cut {
 };
 
 struct FlatList {
-  std::vector<PlanNode> nodes;
-  std::vector<Cut> cuts;
+  LongVector<PlanNode> nodes;
+  LongVector<Cut> cuts;
   std::vector<PlanGroup> groups;
   bool has_opaque = false;  ///< a kernel that conflicts with everything is among the nodes
   uint32_t commands = 0;

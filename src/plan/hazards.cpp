@@ -235,10 +235,10 @@ void Hazards::discard(const AccessRange& access) {
   if (span.count > 1) unite(memory, span, seal);
   Interval& interval = span.first->second;
   std::vector<Mark> readers;
-  marks_.filter(interval.readers, [&](const Mark& mark) {
+  marks_.filter(interval.readers, [&](Mark& mark) {
+    mark.seal = 0;  // no read has waited for the reads that count as writes from now on
     if (mark.first >= seal) return true;
     readers.push_back(mark);
-    readers.back().seal = 0;  // it has not waited for reads
     return false;
   });
   for (const Mark& reader : readers) marks_.push(interval.writers, reader);

@@ -70,7 +70,7 @@ class Hazards {
   uint32_t highest_stamp(Memory& memory, uint64_t begin, uint64_t end);
   void wait_for(uint32_t node, uint32_t kinds);
   Interval copy(const Interval& interval) { return {marks_.copy(interval.readers), marks_.copy(interval.writers)}; }
-  CompactRule rule(uint32_t seal) const { return {data_.nodes, is_waves_, seal, last_signal_}; }
+  CompactRule rule(uint32_t seal) const { return {data_.nodes, is_waves_, now_, seal, last_signal_}; }
 
   const Plan::Data& data_;
   const FlatList& list_;

@@ -21,7 +21,9 @@ Lanes::Lanes(Plan::Data& data, uint32_t lanes, Ticks edge_cost)
   const size_t count = data.nodes.size();
   ends_.reserve(count);
   rows_.reserve(count);
+  clocks_.reserve(count);
   data.first_dep.reserve(count + 1);
+  data.deps.reserve(count);
   needed_.reserve(lanes);
 }
 

@@ -40,9 +40,9 @@ class Lanes {
   Plan::Data& data_;
   std::vector<Lane> lanes_;
   const Ticks edge_cost_;
-  std::vector<Ticks> ends_;       ///< estimated, by node
-  std::vector<uint32_t> rows_;    ///< row of clocks_, by node; nodes without edges share their lane's
-  std::vector<uint32_t> clocks_;  ///< rows: for each other lane, the latest node (plus one) known to be done
+  LongVector<Ticks> ends_;       ///< estimated, by node
+  LongVector<uint32_t> rows_;    ///< row of clocks_, by node; nodes without edges share their lane's
+  LongVector<uint32_t> clocks_;  ///< rows: for each other lane, the latest node (plus one) known to be done
 
   // While one node is placed.
   std::vector<uint32_t> latest_;  ///< for each lane, the latest node (plus one) to wait for

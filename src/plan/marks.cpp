@@ -69,6 +69,7 @@ void MarkPool::join_by_chain(MarkList& list, const CompactRule& rule, bool force
   std::array<std::array<uint32_t, max_chains>, 2> found;
   for (auto& row : found) row.fill(no_mark);
   filter(list, [&](Mark& mark) {
+    if (mark.last >= rule.now) return true;
     const bool is_sealed = mark.first < rule.seal;
     if (!is_sealed && mark.first < rule.last_signal && !force) return true;
     const uint32_t chain = rule.is_waves ? 0 : rule.nodes[mark.dep].chain;

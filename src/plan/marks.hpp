@@ -35,6 +35,7 @@ struct MarkList {
 struct CompactRule {
   std::span<const PlanNode> nodes;
   bool is_waves = false;     ///< a wait for the highest wave is a wait for all; otherwise for the latest of a lane
+  uint32_t now = 0;          ///< node that has no chain yet
   uint32_t seal = 0;         ///< accesses before this node order against what comes now
   uint32_t last_signal = 0;  ///< accesses since this node can only be sealed together
 };
@@ -75,7 +76,7 @@ class MarkPool {
   }
   void join_by_chain(MarkList& list, const CompactRule& rule, bool force);
 
-  std::vector<Mark> marks_;
+  LongVector<Mark> marks_;
   uint32_t free_ = no_mark;
 };
 

@@ -156,7 +156,7 @@ bool can_merge(Op op) {
 
 uint32_t merge(FlatList& list, const CommandBuffer::Data& recording, std::pmr::memory_resource& records) {
   Run run(recording.slots);
-  std::vector<PlanNode>& nodes = list.nodes;
+  LongVector<PlanNode>& nodes = list.nodes;
   const size_t count = nodes.size();
   size_t kept = 0;  // nodes written so far
   size_t cut = 0;

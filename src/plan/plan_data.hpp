@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/pages.hpp"
 #include "pianola/plan.hpp"
 #include "record/command_buffer_data.hpp"
 
@@ -50,18 +51,18 @@ struct Plan::Data {
   PlanStats stats;
   /// Holds commands that were merged, or remapped from nested command buffers.
   std::unique_ptr<std::pmr::monotonic_buffer_resource> records;
-  std::vector<PlanNode> nodes;
+  LongVector<PlanNode> nodes;
   std::vector<PlanGroup> groups;
 
   // Lanes form. Edges from other lanes only: the earlier node of the same lane comes first anyway.
-  std::vector<uint32_t> first_dep;  ///< nodes.size() + 1 entries
-  std::vector<NodeId> deps;         ///< increasing for each node; every one is needed
+  LongVector<uint32_t> first_dep;  ///< nodes.size() + 1 entries
+  LongVector<NodeId> deps;         ///< increasing for each node; every one is needed
 
   // Waves form. order lists the nodes wave by wave; within a wave, work of one kind stands together.
-  std::vector<NodeId> order;
+  LongVector<NodeId> order;
   std::vector<uint32_t> first_in_wave;  ///< into order; number of waves + 1 entries
   std::vector<SyncPoint> syncs;         ///< number of waves - 1, and one past the end
-  std::vector<Range> sync_ranges;       ///< conflicting ranges, sorted and disjoint for each; tag is unused
+  LongVector<Range> sync_ranges;        ///< conflicting ranges, sorted and disjoint for each; tag is unused
 
   std::span<const NodeId> deps_of(size_t node) const {
     return std::span(deps).subspan(first_dep[node], first_dep[node + 1] - first_dep[node]);

@@ -33,7 +33,7 @@ class Waves {
 
   Plan::Data& data_;
   std::vector<uint32_t> sizes_;  ///< nodes, by wave
-  std::vector<Need> needs_;
+  LongVector<Need> needs_;
 };
 
 }  // namespace pianola::plan

@@ -150,6 +150,24 @@ TEST(Hazards, AnUnorderedWriteHidesNothing) {
   EXPECT_TRUE(planned.orders(second, last));
 }
 
+// The node's own marks are there before it has a lane.
+TEST(Hazards, ANodeThatTouchesManyPiecesTwiceHidesNothing) {
+  constexpr uint32_t pieces = 100;
+  Script script;
+  const BufferRef x = script.buffer("x", 16 * pieces);
+  // A long first one, so that the lane it is in takes no other.
+  script.rec.dispatch(script.kernels.work(),
+                      {.uses = {{x.view(0, 16), Access::out}}, .expected_time = std::chrono::milliseconds(1)});
+  std::vector<uint32_t> writes = {script.count()};
+  for (uint32_t i = 1; i < pieces; ++i) writes.push_back(script.write(x.view(16 * i, 16)));
+  const uint32_t twice = script.work({{x.view(16 * 30, 16), Access::out}, {x, Access::out}});
+  script.barrier();
+  const uint32_t last = script.read(x);
+  const Planned planned(script.finish());
+  for (const uint32_t write : writes) EXPECT_TRUE(planned.orders(write, last)) << write;
+  EXPECT_TRUE(planned.orders(twice, last));
+}
+
 TEST(Hazards, OpaqueKernelsConflictWithEverything) {
   Script script;
   const BufferRef x = script.buffer("x");
@@ -260,6 +278,22 @@ TEST(Hazards, OrderGoesThroughADiscard) {
   const Planned planned(script.finish());
   EXPECT_TRUE(planned.orders(low, high));
   EXPECT_TRUE(planned.leaves(low, beyond));
+}
+
+// Readers before the discard have not waited for one another.
+TEST(Hazards, ADiscardHidesNoReader) {
+  Script script;
+  const BufferRef x = script.buffer("x");
+  const uint32_t first = script.read(x);
+  script.barrier();
+  const uint32_t second = script.read(x);
+  script.rec.discard(x.view(0, 8));
+  script.count();
+  script.barrier();
+  const uint32_t write = script.write(x.view(0, 8));
+  const Planned planned(script.finish());
+  EXPECT_TRUE(planned.orders(first, write));
+  EXPECT_TRUE(planned.orders(second, write));
 }
 
 TEST(Hazards, CollectivesOfOneChannelKeepTheirOrder) {
