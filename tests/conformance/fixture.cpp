@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fixture.hpp"
+
+#include <gtest/gtest-spi.h>
+
+namespace gtest_failures {
+
+/// Keeps the failures of one test to itself, from every thread.
+class Interceptor {
+ public:
+  Interceptor()
+      : reporter_(std::make_unique<::testing::ScopedFakeTestPartResultReporter>(
+            ::testing::ScopedFakeTestPartResultReporter::INTERCEPT_ALL_THREADS, &results_)) {}
+  /// Failures so far; from now on they are reported as usual.
+  int release() {
+    reporter_.reset();
+    int failures = 0;
+    for (int i = 0; i < results_.size(); ++i) failures += results_.GetTestPartResult(i).failed() ? 1 : 0;
+    return failures;
+  }
+
+ private:
+  ::testing::TestPartResultArray results_;
+  std::unique_ptr<::testing::ScopedFakeTestPartResultReporter> reporter_;
+};
+
+}  // namespace gtest_failures
+
+namespace pianola::conformance {
+
+const Device& device() {
+  static const Device opened = [] {
+    Result<Device> result = open_device();
+    EXPECT_TRUE(succeeded(result));
+    return result ? *result : Device();
+  }();
+  return opened;
+}
+
+Result<Device> open_device() {
+  return Device::open(run_options().device, run_options().device_options);
+}
+
+const KernelLibrary& kernels() {
+  static const KernelLibrary loaded = [] {
+    Result<KernelLibrary> result = KernelLibrary::load(run_options().kernels);
+    EXPECT_TRUE(succeeded(result)) << run_options().kernels;
+    return result ? *result : KernelLibrary();
+  }();
+  return loaded;
+}
+
+Kernel kernel(std::string_view name) {
+  return kernels()[name];
+}
+
+ConformanceTest::ConformanceTest() = default;
+ConformanceTest::~ConformanceTest() = default;
+
+void ConformanceTest::SetUp() {
+  ASSERT_TRUE(device());
+  ASSERT_FALSE(kernels().kernels().empty());
+  const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+  const std::string name = std::string(info->test_suite_name()) + "." + info->name();
+  const RunOptions& run = run_options();
+  if (const auto entry = find_unsupported(run.device, run.mode.name, name)) {
+    GTEST_SKIP() << "unsupported: " << entry->reason;
+  }
+  if (const auto entry = find_expected_failure(run.device, run.mode.name, name)) {
+    reason_ = entry->reason;
+    expected_ = std::make_unique<gtest_failures::Interceptor>();
+  }
+}
+
+void ConformanceTest::TearDown() {
+  if (!device()) return;
+  EXPECT_TRUE(succeeded(device().queue().wait_idle()));
+  EXPECT_EQ(GuardedBuffer::live_imports(), 0U) << "memory is still held after its last handle and submission";
+  if (expected_ != nullptr && expected_->release() == 0) {
+    ADD_FAILURE() << "passed, though listed as failing: " << reason_;
+  }
+}
+
+Graph must_instantiate(const CommandBuffer& commands, const InstantiateOptions& options) {
+  Result<Graph> graph = device().instantiate(commands, options);
+  EXPECT_TRUE(succeeded(graph));
+  return graph ? *graph : Graph();
+}
+
+CommandBuffer must_finish(Recorder& recorder) {
+  Result<CommandBuffer> commands = recorder.finish();
+  EXPECT_TRUE(succeeded(commands));
+  return commands ? *commands : CommandBuffer();
+}
+
+Buffer make_buffer(const Bytes& contents, MemoryKind kind) {
+  Result<Buffer> buffer = device().allocate(contents.size(), kind);
+  EXPECT_TRUE(succeeded(buffer));
+  if (!buffer) return {};
+  EXPECT_TRUE(succeeded(buffer->write(0, contents)));
+  return *buffer;
+}
+
+Bytes read_bytes(const Buffer& buffer) {
+  Bytes bytes(buffer.size());
+  EXPECT_TRUE(succeeded(buffer.read(0, bytes)));
+  return bytes;
+}
+
+}  // namespace pianola::conformance

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random lists of every shape, planned in both forms and all orderings, judged by the independent reference.
+#include "support/random_list.hpp"
+#include "support/reference_plan.hpp"
+
+namespace pianola::reference {
+namespace {
+
+using test::make_random_list;
+using test::RandomList;
+using test::RandomListOptions;
+
+constexpr uint64_t lists = 1500;  ///< a test
+
+const KernelLibrary& kernels() {
+  static const KernelLibrary library = [] {
+    auto loaded = KernelLibrary::load(PIANOLA_TEST_KERNELS);
+    EXPECT_TRUE(loaded.has_value()) << (loaded ? "" : loaded.error().message);
+    return loaded ? *loaded : KernelLibrary();
+  }();
+  return library;
+}
+
+struct Way {
+  DeviceProfile profile;
+  PlanOptions options;
+};
+
+/// Forms, lanes, merging and costs, taken in turn.
+Way way_of(uint64_t seed, Ordering ordering) {
+  Way way;
+  way.options.ordering = ordering;
+  way.options.form = seed % 2 == 0 ? PlanForm::lanes : PlanForm::waves;
+  way.options.merge = seed % 3 != 0;
+  const uint32_t lane_counts[] = {4, 1, 2, 32, 3, 16};
+  way.options.lanes = lane_counts[seed % 6];
+  if (seed % 4 >= 2) way.profile.fill_kernel.fixed_us = 0.1;  // fills become compute work
+  if (seed % 8 >= 4) way.profile.copy_kernel.fixed_us = 0.1;
+  return way;
+}
+
+/// The list, with slots that alias where the generator put them.
+List placed(const RandomList& random) {
+  List list = read_list(random.commands);
+  for (size_t i = 0; i < random.slots.size(); ++i) {
+    list.places[i] = {random.slots[i].memory, random.slots[i].offset, random.slots[i].size};
+  }
+  return list;
+}
+
+void judge(const RandomListOptions& options, Ordering ordering) {
+  const auto list = make_random_list(kernels(), options);
+  ASSERT_TRUE(list.has_value()) << to_string(list.error());
+  const Way way = way_of(options.seed, ordering);
+  const auto plan = make_plan(list->commands, way.profile, way.options);
+  ASSERT_TRUE(plan.has_value()) << to_string(plan.error());
+  const List meaning = placed(*list);
+  const auto fault = find_fault(meaning, *plan, ordering);
+  ASSERT_FALSE(fault.has_value()) << *fault << "\nlist " << options.seed << "\n" << list->commands.to_string();
+  if (ordering == Ordering::barriers && !options.synchronised) return;  // its result is open
+  const auto wrong = find_wrong_order(meaning, *plan, options.seed);
+  ASSERT_FALSE(wrong.has_value()) << *wrong << "\nlist " << options.seed << "\n"
+                                  << list->commands.to_string() << plan->to_string();
+}
+
+void judge_many(uint64_t first, bool synchronised, Ordering ordering) {
+  for (uint64_t seed = first; seed < first + lists; ++seed) {
+    RandomListOptions options{.seed = seed, .synchronised = synchronised};
+    options.commands = seed % 3 == 0 ? 3 + static_cast<uint32_t>(seed % 5) : 5 + static_cast<uint32_t>(seed % 40);
+    ASSERT_NO_FATAL_FAILURE(judge(options, ordering));
+  }
+}
+
+TEST(PlanReference, SynchronisedListsKeepEveryOrderTheirBarriersPromise) {
+  judge_many(1000000, true, Ordering::barriers);
+}
+
+TEST(PlanReference, BarriersOfUnsynchronisedListsAreKeptToo) {
+  judge_many(2000000, false, Ordering::barriers);
+}
+
+TEST(PlanReference, InferredPlansOrderEveryConflict) {
+  judge_many(3000000, false, Ordering::inferred);
+}
+
+TEST(PlanReference, InferredPlansOfSynchronisedListsOrderEveryConflict) {
+  judge_many(4000000, true, Ordering::inferred);
+}
+
+TEST(PlanReference, SerialPlansOrderEverything) {
+  judge_many(5000000, false, Ordering::serial);
+}
+
+// The judge itself: what it must find.
+
+struct Planted {
+  List meaning;
+  std::shared_ptr<Plan::Data> data;
+};
+
+/// A plan of a synchronised list, as data that can be damaged.
+Planted plant(uint64_t seed, PlanForm form) {
+  const auto list = make_random_list(kernels(), {.seed = seed, .commands = 20});
+  EXPECT_TRUE(list.has_value());
+  PlanOptions options;
+  options.form = form;
+  const auto plan = make_plan(list->commands, {}, options);
+  EXPECT_TRUE(plan.has_value());
+  const Plan::Data& from = *plan->data();
+  auto data = std::make_shared<Plan::Data>();
+  data->commands = from.commands;
+  data->form = from.form;
+  data->nodes = from.nodes;
+  data->groups = from.groups;
+  data->first_dep = from.first_dep;
+  data->deps = from.deps;
+  data->order = from.order;
+  data->first_in_wave = from.first_in_wave;
+  data->syncs = from.syncs;
+  data->sync_ranges = from.sync_ranges;
+  // Merged and remapped commands live in the first plan.
+  static std::vector<Plan> keep;
+  keep.push_back(*plan);
+  return {placed(*list), data};
+}
+
+TEST(PlanReference, FindsAMissingEdge) {
+  uint32_t planted = 0;
+  uint32_t found = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    Planted good = plant(seed, PlanForm::lanes);
+    ASSERT_FALSE(find_fault(good.meaning, Plan(good.data), Ordering::barriers).has_value()) << seed;
+    for (size_t node = 0; node < good.data->nodes.size(); ++node) {
+      if (good.data->deps_of(node).empty()) continue;
+      Planted bad = plant(seed, PlanForm::lanes);
+      const uint32_t at = bad.data->first_dep[node];
+      bad.data->deps.erase(bad.data->deps.begin() + at);
+      for (size_t i = node + 1; i < bad.data->first_dep.size(); ++i) --bad.data->first_dep[i];
+      ++planted;
+      const bool is_found = find_fault(bad.meaning, Plan(bad.data), Ordering::barriers).has_value();
+      found += is_found ? 1 : 0;
+    }
+  }
+  EXPECT_GT(planted, 100U);
+  // A plan may wait for a little more than it must, so that a few can be missed without harm.
+  EXPECT_GE(found * 100, planted * 95) << found << " of " << planted << " found";
+}
+
+TEST(PlanReference, FindsALostCommand) {
+  Planted bad = plant(3, PlanForm::waves);
+  bad.data->nodes.erase(bad.data->nodes.begin() + 2);
+  EXPECT_TRUE(find_fault(bad.meaning, Plan(bad.data), Ordering::barriers).has_value());
+}
+
+TEST(PlanReference, FindsANodeThatComesAWaveTooEarly) {
+  uint32_t planted = 0;
+  uint32_t found = 0;
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    Planted bad = plant(seed, PlanForm::waves);
+    if (bad.data->first_in_wave.size() < 3) continue;
+    const auto node = static_cast<size_t>(bad.data->wave(1)[0]);
+    bad.data->nodes[node].chain = 0;
+    ++planted;
+    found += find_fault(bad.meaning, Plan(bad.data), Ordering::barriers).has_value() ? 1 : 0;
+  }
+  EXPECT_GT(planted, 10U);
+  EXPECT_EQ(found, planted);
+}
+
+TEST(PlanReference, FindsASyncPointWithoutItsKinds) {
+  uint32_t planted = 0;
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    Planted bad = plant(seed, PlanForm::waves);
+    if (bad.data->first_in_wave.size() < 3) continue;
+    bad.data->syncs[0].source_kinds = 0;
+    ++planted;
+    EXPECT_TRUE(find_fault(bad.meaning, Plan(bad.data), Ordering::barriers).has_value()) << seed;
+  }
+  EXPECT_GT(planted, 10U);
+}
+
+TEST(PlanReference, FindsAnOrderWithAnotherResult) {
+  uint32_t found = 0;
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    Planted bad = plant(seed, PlanForm::lanes);
+    for (uint32_t i = 0; i < bad.data->nodes.size(); ++i) bad.data->nodes[i].chain = i;  // nothing is ordered
+    bad.data->deps.clear();
+    bad.data->first_dep.assign(bad.data->nodes.size() + 1, 0);
+    found += find_wrong_order(bad.meaning, Plan(bad.data), seed).has_value() ? 1 : 0;
+  }
+  EXPECT_GE(found, 25U);
+}
+
+}  // namespace
+}  // namespace pianola::reference
