@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "format/builtin_kernels.hpp"
+
 namespace pianola::driver_graph {
 
 Values Values::of(const backend::Bindings& bindings) {
@@ -11,9 +13,7 @@ Values Values::of(const backend::Bindings& bindings) {
   values.address.reserve(bindings.slots.size());
   values.on_host.reserve(bindings.slots.size());
   for (const backend::BoundSlot& slot : bindings.slots) {
-    // A slot that no command uses may have no memory.
-    std::byte* base = slot.memory == nullptr ? nullptr : static_cast<std::byte*>(slot.memory->native());
-    values.address.push_back(base == nullptr ? nullptr : base + slot.offset);
+    values.address.push_back(slot.address);
     values.on_host.push_back(slot.memory != nullptr && slot.memory->host() != nullptr ? 1 : 0);
   }
   values.constants = bindings.constants;
@@ -36,6 +36,7 @@ std::array<uint32_t, 3> CallMaker::groups(const Operation& operation) const {
 }
 
 KernelCall CallMaker::kernel(const Operation& operation) {
+  if (operation.kind != OperationKind::kernel && operation.kind != OperationKind::indirect) return builtin(operation);
   const LoadedKernel& kernel = lowered_.kernels[operation.kernel];
   const KernelInfo& info = *kernel.info;
   const uint32_t first = operation.first_address + (operation.kind == OperationKind::indirect ? 1 : 0);
@@ -47,10 +48,43 @@ KernelCall CallMaker::kernel(const Operation& operation) {
     const std::span<const std::byte> bytes = values_.constant(static_cast<uint32_t>(named.constant));
     std::memcpy(constants_.data() + named.offset, bytes.data(), std::min<size_t>(named.size, bytes.size()));
   }
+  return finish(kernel, groups(operation));
+}
+
+KernelCall CallMaker::finish(const LoadedKernel& kernel, std::array<uint32_t, 3> groups) {
   arguments_.clear();
   for (std::byte*& pointer : pointers_) arguments_.push_back(static_cast<void*>(&pointer));
-  for (const KernelConstant& constant : info.constants) arguments_.push_back(constants_.data() + constant.offset);
-  return {kernel.function, groups(operation), info.workgroup, arguments_.data()};
+  for (const KernelConstant& constant : kernel.info->constants) {
+    arguments_.push_back(constants_.data() + constant.offset);
+  }
+  return {kernel.function, groups, kernel.info->workgroup, arguments_.data()};
+}
+
+KernelCall CallMaker::builtin(const Operation& operation) {
+  std::byte* destination = address(operation.first_address);
+  std::byte* source = operation.kind == OperationKind::builtin_copy ? address(operation.first_address + 1) : nullptr;
+  const auto number = [](const std::byte* at) { return reinterpret_cast<uintptr_t>(at); };
+  const std::byte* kept = lowered_.constants.data() + operation.first_constant;
+  BuiltinDispatch dispatch;
+  switch (operation.kind) {
+    case OperationKind::builtin_fill:
+      dispatch = builtin_fill(number(destination), operation.size, {kept, operation.value});
+      break;
+    case OperationKind::builtin_copy:
+      dispatch = builtin_copy(number(destination), number(source), operation.size);
+      break;
+    default: dispatch = builtin_update(number(destination), {kept, operation.size}); break;
+  }
+  uint32_t kernel = operation.kernel;
+  if (source != nullptr && lowered_.kernels[kernel].info->name != dispatch.kernel) ++kernel;
+  pointers_.clear();
+  if (source != nullptr) pointers_.insert(pointers_.end(), {source, source + dispatch.source_block_offset});
+  pointers_.insert(pointers_.end(), {destination, destination + dispatch.block_offset});
+  const auto bytes = std::as_bytes(std::span(dispatch.constants));
+  constants_.assign(bytes.begin(), bytes.end());
+  // The driver copies the whole block, also where the kernel reads only its beginning.
+  constants_.resize(std::max<size_t>(constants_.size(), lowered_.kernels[kernel].info->constant_bytes));
+  return finish(lowered_.kernels[kernel], {dispatch.groups, 1, 1});
 }
 
 FillCall CallMaker::fill(const Operation& operation) const {

@@ -29,7 +29,7 @@ class CallMaker {
  public:
   CallMaker(const Lowered& lowered, const Values& values) : lowered_(lowered), values_(values) {}
 
-  /// Of a kernel or indirect operation.
+  /// Of any operation that is a kernel.
   KernelCall kernel(const Operation& operation);
   FillCall fill(const Operation& operation) const;
   CopyCall copy(const Operation& operation) const;  ///< of a copy or upload
@@ -38,6 +38,9 @@ class CallMaker {
   std::byte* address(uint32_t index) const;
 
  private:
+  KernelCall builtin(const Operation& operation);
+  KernelCall finish(const LoadedKernel& kernel, std::array<uint32_t, 3> groups);
+
   const Lowered& lowered_;
   const Values& values_;
   std::vector<std::byte*> pointers_;

@@ -4,9 +4,10 @@
 #include <cstring>
 #include <map>
 
-#include "backend/driver_graph/builtin.hpp"
 #include "backend/driver_graph/lowered.hpp"
+#include "backend/driver_graph/native_fill.hpp"
 #include "backend/driver_graph/order.hpp"
+#include "format/builtin_kernels.hpp"
 
 namespace pianola::driver_graph {
 namespace {
@@ -20,14 +21,16 @@ class Lowering {
   Result<> run(uint32_t lanes);
 
  private:
-  Result<bool> add(const PlanNode& node);
-  Result<bool> add_fill(const Fill& fill, Operation operation, bool as_kernel);
-  Result<bool> add_update(const Update& update, Operation operation, bool as_kernel);
-  Result<bool> add_copy(const Copy& copy, Operation operation, bool as_kernel);
-  Result<bool> add_dispatch(const DispatchCommand& dispatch, Operation operation);
-  Result<bool> add_builtin(const BuiltinCall& call, Operation operation);
+  Result<> add(const PlanNode& node, uint32_t lane);
+  Result<> add_fill(const Fill& fill, Operation operation, bool as_kernel);
+  Result<> add_update(const Update& update, Operation operation, bool as_kernel);
+  Result<> add_copy(const Copy& copy, Operation operation, bool as_kernel);
+  Result<> add_dispatch(const DispatchCommand& dispatch, Operation operation);
+  Result<uint32_t> builtin(std::string_view name);
+  void add_transfer(Operation operation, const Range& destination, const Range* source);
+  uint32_t keep(std::span<const std::byte> bytes);
   Result<uint32_t> kernel(const KernelLibrary& library, uint32_t entry);
-  uint32_t address(const Range& range);
+  uint32_t address(const Range& range, uint64_t further = 0);
   uint32_t alignment_of(const Range& range) const;
   void add_deps(const Order& order, size_t position);
   void cut();
@@ -42,8 +45,8 @@ class Lowering {
   std::map<size_t, std::vector<uint32_t>> stands_for_;  // what a node without work waited for
 };
 
-uint32_t Lowering::address(const Range& range) {
-  out_.addresses.push_back({range.slot, range.offset});
+uint32_t Lowering::address(const Range& range, uint64_t further) {
+  out_.addresses.push_back({range.slot, range.offset + further});
   return static_cast<uint32_t>(out_.addresses.size() - 1);
 }
 
@@ -69,73 +72,92 @@ Result<uint32_t> Lowering::kernel(const KernelLibrary& library, uint32_t entry) 
   return made;
 }
 
-Result<bool> Lowering::add_builtin(const BuiltinCall& call, Operation operation) {
-  Result<uint32_t> found = kernel(call.library, call.entry);
-  if (!found) return found.error();
-  operation.kind = OperationKind::kernel;
-  operation.kernel = *found;
-  operation.groups = call.groups;
-  operation.first_address = static_cast<uint32_t>(out_.addresses.size());
-  for (const Range& range : call.bindings) address(range);
-  operation.first_constant = static_cast<uint32_t>(out_.constants.size());
-  out_.constants.insert(out_.constants.end(), call.constants.begin(), call.constants.end());
-  out_.operations.push_back(operation);
-  return true;
+Result<uint32_t> Lowering::builtin(std::string_view name) {
+  const KernelLibrary& library = builtin_kernels();
+  const std::optional<uint32_t> entry = library.find(name);
+  if (!entry) return Error{Errc::missing_kernel, "no built-in kernel '" + std::string(name) + "'", {}, {}, 0};
+  return kernel(library, *entry);
 }
 
-Result<bool> Lowering::add_fill(const Fill& fill, Operation operation, bool as_kernel) {
+/// One operation, or several where a built-in kernel cannot cover the range at once.
+void Lowering::add_transfer(Operation operation, const Range& destination, const Range* source) {
+  const bool is_builtin = is_kernel(operation.kind);
+  for (uint64_t done = 0; done < destination.size; done += operation.size) {
+    const uint64_t left = destination.size - done;
+    operation.size = is_builtin ? std::min(left, max_builtin_bytes) : left;
+    operation.first_address = address(destination, done);
+    if (source != nullptr) address(*source, done);
+    out_.operations.push_back(operation);
+  }
+}
+
+uint32_t Lowering::keep(std::span<const std::byte> bytes) {
+  const auto first = static_cast<uint32_t>(out_.constants.size());
+  out_.constants.insert(out_.constants.end(), bytes.begin(), bytes.end());
+  return first;
+}
+
+Result<> Lowering::add_fill(const Fill& fill, Operation operation, bool as_kernel) {
   const std::span<const std::byte> pattern(fill.pattern.data(), fill.destination.tag);
   const NativeFill native = native_fill(pattern, alignment_of(fill.destination), fill.destination.size);
   if (as_kernel || native.element == 0) {
-    Result<BuiltinCall> call = builtin_fill(out_.driver->facts().limits, fill.destination, pattern);
-    if (call) return add_builtin(*call, operation);
-    if (native.element == 0) return call.error();
+    Result<uint32_t> found = builtin("pianola_fill");
+    if (!found && native.element == 0) return found.error();
+    if (found) {
+      operation.kind = OperationKind::builtin_fill;
+      operation.kernel = *found;
+      operation.value = fill.destination.tag;
+      operation.first_constant = keep(pattern);
+      add_transfer(operation, fill.destination, nullptr);
+      return {};
+    }
   }
   operation.kind = OperationKind::fill;
   operation.element = native.element;
   operation.value = native.value;
-  operation.size = fill.destination.size;
-  operation.first_address = address(fill.destination);
-  out_.operations.push_back(operation);
-  return true;
+  add_transfer(operation, fill.destination, nullptr);
+  return {};
 }
 
-Result<bool> Lowering::add_update(const Update& update, Operation operation, bool as_kernel) {
-  if (as_kernel && update.destination.size <= builtin_update_limit()) {
-    Result<BuiltinCall> call = builtin_update(update.destination, update.bytes());
-    if (call) return add_builtin(*call, operation);
+Result<> Lowering::add_update(const Update& update, Operation operation, bool as_kernel) {
+  if (as_kernel && update.destination.size <= max_builtin_update_bytes) {
+    Result<uint32_t> found = builtin("pianola_update");
+    if (found) {
+      operation.kind = OperationKind::builtin_update;
+      operation.kernel = *found;
+      operation.first_constant = keep(update.bytes());
+      add_transfer(operation, update.destination, nullptr);
+      return {};
+    }
   }
   operation.kind = OperationKind::upload;
-  operation.size = update.destination.size;
-  operation.first_address = address(update.destination);
   // Pieces begin at multiples of 16, so that copies can be wide.
   out_.upload_bytes.resize((out_.upload_bytes.size() + 15) / 16 * 16);
   operation.upload = out_.upload_bytes.size();
   out_.upload_bytes.insert(out_.upload_bytes.end(), update.bytes().begin(), update.bytes().end());
-  out_.operations.push_back(operation);
-  return true;
+  add_transfer(operation, update.destination, nullptr);
+  return {};
 }
 
-Result<bool> Lowering::add_copy(const Copy& copy, Operation operation, bool as_kernel) {
-  if (as_kernel) {
-    Result<BuiltinCall> call = builtin_copy(out_.driver->facts().limits, copy.destination, copy.source);
-    if (call) return add_builtin(*call, operation);
-  }
+Result<> Lowering::add_copy(const Copy& copy, Operation operation, bool as_kernel) {
   operation.kind = OperationKind::copy;
-  operation.size = copy.destination.size;
-  operation.first_address = address(copy.destination);
-  address(copy.source);
-  out_.operations.push_back(operation);
-  return true;
+  if (as_kernel) {
+    // Which of the two is used follows from the addresses.
+    Result<uint32_t> blocks = builtin("pianola_copy_blocks");
+    Result<uint32_t> words = builtin("pianola_copy_words");
+    if (blocks && words && *words == *blocks + 1) {
+      operation.kind = OperationKind::builtin_copy;
+      operation.kernel = *blocks;
+    }
+  }
+  add_transfer(operation, copy.destination, &copy.source);
+  return {};
 }
 
-Result<bool> Lowering::add_dispatch(const DispatchCommand& dispatch, Operation operation) {
+Result<> Lowering::add_dispatch(const DispatchCommand& dispatch, Operation operation) {
   const KernelLibrary& library = data_.commands.data()->libraries[dispatch.library];
   Result<uint32_t> found = kernel(library, dispatch.entry);
-  if (!found) {
-    found.error().command = operation.source;
-    return found.error();
-  }
+  if (!found) return found.error();
   operation.kind = dispatch.is_indirect() ? OperationKind::indirect : OperationKind::kernel;
   operation.kernel = *found;
   operation.groups = dispatch.groups;
@@ -145,22 +167,21 @@ Result<bool> Lowering::add_dispatch(const DispatchCommand& dispatch, Operation o
   operation.first_address = static_cast<uint32_t>(out_.addresses.size());
   if (dispatch.is_indirect()) address(dispatch.counts());
   for (const Range& range : dispatch.bindings()) address(range);
-  operation.first_constant = static_cast<uint32_t>(out_.constants.size());
-  const std::span<const std::byte> block = dispatch.constants();
-  out_.constants.insert(out_.constants.end(), block.begin(), block.end());
+  operation.first_constant = keep(dispatch.constants());
   operation.first_named = static_cast<uint32_t>(out_.named.size());
   operation.named_count = dispatch.named_count;
   out_.named.insert(out_.named.end(), dispatch.named().begin(), dispatch.named().end());
   out_.operations.push_back(operation);
-  return true;
+  return {};
 }
 
-/// False for a node that does no work.
-Result<bool> Lowering::add(const PlanNode& node) {
+/// Adds the node's operations; none for one that does no work.
+Result<> Lowering::add(const PlanNode& node, uint32_t lane) {
   const CommandHeader& command = *node.command;
   Operation operation;
   operation.source = node.source;
   operation.group = node.group;
+  operation.lane = lane;
   switch (command.op) {
     case Op::fill: return add_fill(as<Fill>(command), operation, node.as_kernel);
     case Op::update: return add_update(as<Update>(command), operation, node.as_kernel);
@@ -169,7 +190,7 @@ Result<bool> Lowering::add(const PlanNode& node) {
     case Op::dispatch_indirect: return add_dispatch(as<DispatchCommand>(command), operation);
     case Op::collective:
       return Error{Errc::unsupported, "collectives are not available on this backend yet", node.source, {}, 0};
-    default: return false;
+    default: return {};
   }
 }
 
@@ -193,6 +214,11 @@ void Lowering::add_deps(const Order& order, size_t position) {
   }
   out_.first_dep.push_back(static_cast<uint32_t>(out_.deps.size()));
   out_.deps.insert(out_.deps.end(), found.begin(), found.end());
+  // The further parts of one command stand in a row behind the first.
+  for (auto i = static_cast<uint32_t>(out_.first_dep.size()); i <= operation_of_[position]; ++i) {
+    out_.first_dep.push_back(static_cast<uint32_t>(out_.deps.size()));
+    out_.deps.push_back(i - 1);
+  }
 }
 
 /// Pieces: a run of indirect dispatches that do not wait for one another is one.
@@ -247,10 +273,15 @@ Result<> Lowering::run(uint32_t lanes) {
   out_.lanes = order.lanes;
   out_.operations.reserve(order.nodes.size());
   for (size_t position = 0; position < order.nodes.size(); ++position) {
-    Result<bool> added = add(data_.nodes[order.nodes[position]]);
-    if (!added) return added.error();
-    operation_of_.push_back(*added ? static_cast<uint32_t>(out_.operations.size() - 1) : none);
-    if (*added) out_.operations.back().lane = order.lane[position];
+    const PlanNode& node = data_.nodes[order.nodes[position]];
+    const size_t before = out_.operations.size();
+    Result<> added = add(node, order.lane[position]);
+    if (!added) {
+      if (!added.error().command) added.error().command = node.source;
+      return added;
+    }
+    const size_t after = out_.operations.size();
+    operation_of_.push_back(after == before ? none : static_cast<uint32_t>(after - 1));
     add_deps(order, position);
   }
   out_.first_dep.push_back(static_cast<uint32_t>(out_.deps.size()));
@@ -277,8 +308,11 @@ Result<> pin_uploads(Lowered& lowered) {
 uint32_t address_count(const Lowered& lowered, const Operation& operation) {
   switch (operation.kind) {
     case OperationKind::fill:
-    case OperationKind::upload: return 1;
-    case OperationKind::copy: return 2;
+    case OperationKind::upload:
+    case OperationKind::builtin_fill:
+    case OperationKind::builtin_update: return 1;
+    case OperationKind::copy:
+    case OperationKind::builtin_copy: return 2;
     case OperationKind::kernel: return static_cast<uint32_t>(lowered.kernels[operation.kernel].info->bindings.size());
     case OperationKind::indirect:
       return 1 + static_cast<uint32_t>(lowered.kernels[operation.kernel].info->bindings.size());

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backend/driver_graph/builtin.hpp"
+#include "backend/driver_graph/native_fill.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace pianola::driver_graph {
@@ -13,10 +14,6 @@ size_t period(std::span<const std::byte> pattern) {
     if (std::equal(pattern.begin() + static_cast<ptrdiff_t>(length), pattern.end(), pattern.begin())) return length;
   }
   return pattern.size();
-}
-
-Error no_builtin(std::string_view what) {
-  return {Errc::missing_kernel, "this build has no built-in kernel for " + std::string(what), {}, {}, 0};
 }
 
 }  // namespace
@@ -33,22 +30,6 @@ NativeFill native_fill(std::span<const std::byte> pattern, uint32_t alignment, u
     return fill;
   }
   return {};
-}
-
-Result<BuiltinCall> builtin_fill(const DeviceLimits&, const Range&, std::span<const std::byte> pattern) {
-  return no_builtin("a fill with a pattern of " + std::to_string(pattern.size()) + " bytes at this alignment");
-}
-
-Result<BuiltinCall> builtin_copy(const DeviceLimits&, const Range&, const Range&) {
-  return no_builtin("copies");
-}
-
-Result<BuiltinCall> builtin_update(const Range&, std::span<const std::byte>) {
-  return no_builtin("updates");
-}
-
-uint64_t builtin_update_limit() {
-  return 0;
 }
 
 }  // namespace pianola::driver_graph
