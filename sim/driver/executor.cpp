@@ -153,7 +153,10 @@ void World::advance_graph(Stream& stream, std::unique_lock<std::mutex>& lock) {
 
 bool World::is_legal(const Work& work) const {
   if (work.kind == Work::Kind::kernel) {
-    return std::all_of(work.buffers.begin(), work.buffers.end(), [&](const void* at) { return contains(at, 1); });
+    // A built-in kernel's second view of a range may begin up to 16 bytes behind it.
+    return std::all_of(work.buffers.begin(), work.buffers.end(), [&](const void* at) {
+      return contains(at, 1) || contains(static_cast<const std::byte*>(at) - 16, 1);
+    });
   }
   // A range that begins in no allocation is plain host memory, which a stream copy may use.
   const bool source = work.kind == Work::Kind::fill || room_at(work.source) == 0 || contains(work.source, work.size);

@@ -202,16 +202,16 @@ void add_modules(DriverTable& table) {
 }
 
 void add_graphs(DriverTable& table) {
-  table.graph_create = [](const void* self) -> Result<Graph> {
+  table.graph_create = [](const void* self) -> Result<GraphObject> {
     const Api& api = api_of(self);
     GraphHandle made = nullptr;
-    return given<Graph>(api, "cuGraphCreate", api.f.graph_create(&made, 0), made);
+    return given<GraphObject>(api, "cuGraphCreate", api.f.graph_create(&made, 0), made);
   };
-  table.graph_destroy = [](const void* self, Graph graph) -> Result<> {
+  table.graph_destroy = [](const void* self, GraphObject graph) -> Result<> {
     const Api& api = api_of(self);
     return api.check("cuGraphDestroy", api.f.graph_destroy(handle<GraphHandle>(graph)));
   };
-  table.add_kernel = [](const void* self, Graph graph, std::span<const Node> after,
+  table.add_kernel = [](const void* self, GraphObject graph, std::span<const Node> after,
                         const KernelCall& call) -> Result<Node> {
     const Api& api = api_of(self);
     const KernelNodeParams params = params_of(call);
@@ -220,7 +220,7 @@ void add_graphs(DriverTable& table) {
                                                  handle<const NodeHandle*>(after.data()), after.size(), &params);
     return given<Node>(api, "cuGraphAddKernelNode", status, made);
   };
-  table.add_fill = [](const void* self, Graph graph, std::span<const Node> after,
+  table.add_fill = [](const void* self, GraphObject graph, std::span<const Node> after,
                       const FillCall& call) -> Result<Node> {
     const Api& api = api_of(self);
     const MemsetNodeParams params = params_of(call);
@@ -231,7 +231,7 @@ void add_graphs(DriverTable& table) {
         &made, handle<GraphHandle>(graph), handle<const NodeHandle*>(after.data()), after.size(), &params, *context);
     return given<Node>(api, "cuGraphAddMemsetNode", status, made);
   };
-  table.add_copy = [](const void* self, Graph graph, std::span<const Node> after,
+  table.add_copy = [](const void* self, GraphObject graph, std::span<const Node> after,
                       const CopyCall& call) -> Result<Node> {
     const Api& api = api_of(self);
     const Memcpy3D params = params_of(call);
@@ -245,7 +245,7 @@ void add_graphs(DriverTable& table) {
 }
 
 void add_executables(DriverTable& table) {
-  table.instantiate = [](const void* self, Graph graph) -> Result<Exec> {
+  table.instantiate = [](const void* self, GraphObject graph) -> Result<Exec> {
     const Api& api = api_of(self);
     ExecHandle made = nullptr;
     const Status status = api.f.graph_instantiate(&made, handle<GraphHandle>(graph), 0);
@@ -302,7 +302,7 @@ Result<DriverTable> make_table(const Api& api, int ordinal) {
   add_graphs(table);
   add_executables(table);
   if (api.f.graph_dot != nullptr) {
-    table.graph_dot = [](const void* self, Graph graph, const std::string& path) -> Result<> {
+    table.graph_dot = [](const void* self, GraphObject graph, const std::string& path) -> Result<> {
       const Api& on = api_of(self);
       return on.check("cuGraphDebugDotPrint", on.f.graph_dot(handle<GraphHandle>(graph), path.c_str(), dot_verbose));
     };

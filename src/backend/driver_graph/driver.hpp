@@ -79,7 +79,7 @@ class Unique {
 using UniqueStream = Unique<Stream, &DriverTable::stream_destroy>;
 using UniqueEvent = Unique<Event, &DriverTable::event_destroy>;
 using UniqueModule = Unique<Module, &DriverTable::module_unload>;
-using UniqueGraph = Unique<Graph, &DriverTable::graph_destroy>;
+using UniqueGraph = Unique<GraphObject, &DriverTable::graph_destroy>;
 using UniqueExec = Unique<Exec, &DriverTable::exec_destroy>;
 using UniqueMemory = Unique<void*, &DriverTable::free>;
 using UniqueHostMemory = Unique<void*, &DriverTable::free_host>;

@@ -23,7 +23,7 @@ using Stream = struct StreamTag*;
 using Event = struct EventTag*;
 using Module = struct ModuleTag*;
 using Function = struct FunctionTag*;
-using Graph = struct GraphTag*;
+using GraphObject = struct GraphTag*;
 using Node = struct NodeTag*;
 using Exec = struct ExecTag*;
 
@@ -100,19 +100,19 @@ struct DriverTable {
   Result<> (*module_unload)(const void* api, Module module) = nullptr;
   Result<Function> (*module_function)(const void* api, Module module, const std::string& name) = nullptr;
 
-  Result<Graph> (*graph_create)(const void* api) = nullptr;
-  Result<> (*graph_destroy)(const void* api, Graph graph) = nullptr;
-  Result<Node> (*add_kernel)(const void* api, Graph graph, std::span<const Node> after,
+  Result<GraphObject> (*graph_create)(const void* api) = nullptr;
+  Result<> (*graph_destroy)(const void* api, GraphObject graph) = nullptr;
+  Result<Node> (*add_kernel)(const void* api, GraphObject graph, std::span<const Node> after,
                              const KernelCall& call) = nullptr;
-  Result<Node> (*add_fill)(const void* api, Graph graph, std::span<const Node> after, const FillCall& call) = nullptr;
-  Result<Node> (*add_copy)(const void* api, Graph graph, std::span<const Node> after, const CopyCall& call) = nullptr;
-  Result<Exec> (*instantiate)(const void* api, Graph graph) = nullptr;
+  Result<Node> (*add_fill)(const void* api, GraphObject graph, std::span<const Node> after, const FillCall& call) = nullptr;
+  Result<Node> (*add_copy)(const void* api, GraphObject graph, std::span<const Node> after, const CopyCall& call) = nullptr;
+  Result<Exec> (*instantiate)(const void* api, GraphObject graph) = nullptr;
   Result<> (*exec_destroy)(const void* api, Exec exec) = nullptr;
   Result<> (*exec_launch)(const void* api, Exec exec, Stream stream) = nullptr;
   Result<> (*set_kernel)(const void* api, Exec exec, Node node, const KernelCall& call) = nullptr;
   Result<> (*set_fill)(const void* api, Exec exec, Node node, const FillCall& call) = nullptr;
   Result<> (*set_copy)(const void* api, Exec exec, Node node, const CopyCall& call) = nullptr;
-  Result<> (*graph_dot)(const void* api, Graph graph, const std::string& path) = nullptr;  ///< null: not offered
+  Result<> (*graph_dot)(const void* api, GraphObject graph, const std::string& path) = nullptr;  ///< null: not offered
 };
 
 }  // namespace pianola::driver_graph

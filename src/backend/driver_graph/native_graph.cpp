@@ -4,7 +4,7 @@
 namespace pianola::driver_graph {
 namespace {
 
-Result<Node> add_node(const DriverTable& table, Graph graph, std::span<const Node> after, CallMaker& calls,
+Result<Node> add_node(const DriverTable& table, GraphObject graph, std::span<const Node> after, CallMaker& calls,
                       const Operation& operation) {
   switch (operation.kind) {
     case OperationKind::fill: return table.add_fill(table.api, graph, after, calls.fill(operation));
@@ -30,7 +30,7 @@ Result<std::unique_ptr<NativeGraph>> NativeGraph::build(const Lowered& lowered, 
   const DriverTable& table = lowered.driver->table();
   std::unique_ptr<NativeGraph> made(new NativeGraph(lowered.driver));
   made->piece_ = piece;
-  Result<Graph> graph = table.graph_create(table.api);
+  Result<GraphObject> graph = table.graph_create(table.api);
   if (!graph) return graph.error();
   made->graph_ = UniqueGraph(lowered.driver, *graph);
   made->nodes_.reserve(piece.end - piece.begin);
