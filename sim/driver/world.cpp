@@ -151,6 +151,9 @@ void pianola_sim_fault_after(int64_t pieces) {
 
 void pianola_sim_revive(void) {
   const std::lock_guard lock(world().mutex);
+  for (const auto& stream : world().streams) {
+    if (world().lost[stream->device]) stream->ops.clear();
+  }
   for (bool& lost : world().lost) lost = false;
 }
 

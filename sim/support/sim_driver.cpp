@@ -68,26 +68,30 @@ Function SimDriver::find(const char* name) const {
   return found;
 }
 
+void SimDriver::add(const KernelInfo& info, pianola_host_kernel function) const {
+  std::vector<pianola_sim_argument> arguments;
+  for (size_t b = 0; b < info.bindings.size(); ++b) arguments.push_back({1, 0, 8});
+  for (const KernelConstant& constant : info.constants) arguments.push_back({0, constant.offset, constant.size});
+  pianola_sim_kernel kernel{};
+  kernel.symbol = info.name.c_str();
+  kernel.function = function;
+  kernel.arguments = arguments.data();
+  kernel.argument_count = static_cast<uint32_t>(arguments.size());
+  std::copy(info.workgroup.begin(), info.workgroup.end(), kernel.workgroup);
+  kernel.constant_bytes = info.constant_bytes;
+  kernel.shared_bytes = info.shared_bytes;
+  find<decltype(&pianola_sim_register)>("pianola_sim_register")(&kernel);
+}
+
 void SimDriver::add(const KernelLibrary& library) const {
-  const auto make_known = find<decltype(&pianola_sim_register)>("pianola_sim_register");
   for (uint32_t i = 0; i < library.kernels().size(); ++i) {
     const KernelInfo& info = library.kernels()[i];
     std::string symbol;
     const CodeObject* object = host_object(library, i, symbol);
     if (object == nullptr) continue;
-    std::vector<pianola_sim_argument> arguments;
-    for (size_t b = 0; b < info.bindings.size(); ++b) arguments.push_back({1, 0, 8});
-    for (const KernelConstant& constant : info.constants) arguments.push_back({0, constant.offset, constant.size});
-    pianola_sim_kernel kernel{};
-    kernel.symbol = info.name.c_str();
-    kernel.function = reinterpret_cast<pianola_host_kernel>(dlsym(load_object(object->bytes), symbol.c_str()));
-    kernel.arguments = arguments.data();
-    kernel.argument_count = static_cast<uint32_t>(arguments.size());
-    std::copy(info.workgroup.begin(), info.workgroup.end(), kernel.workgroup);
-    kernel.constant_bytes = info.constant_bytes;
-    kernel.shared_bytes = info.shared_bytes;
-    if (kernel.function == nullptr) give_up("no host function for kernel " + info.name);
-    make_known(&kernel);
+    const auto function = reinterpret_cast<pianola_host_kernel>(dlsym(load_object(object->bytes), symbol.c_str()));
+    if (function == nullptr) give_up("no host function for kernel " + info.name);
+    add(info, function);
   }
 }
 

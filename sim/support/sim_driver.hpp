@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "pianola/kernel_abi.h"
 #include "pianola/kernel_library.hpp"
 
 namespace pianola::sim {
@@ -19,6 +20,8 @@ class SimDriver {
   const std::string& path() const { return path_; }
   /// Makes a library's kernels known, by the host code that it holds.
   void add(const KernelLibrary& library) const;
+  /// One kernel with host code that the test brings along.
+  void add(const KernelInfo& info, pianola_host_kernel function) const;
   /// The same for the kernels that Pianola brings along.
   void add_builtin() const;
 

@@ -25,9 +25,9 @@ DevicePointer pointer(const void* address) {
   return reinterpret_cast<DevicePointer>(address);
 }
 
-/// A value that a driver call gave, or its error.
+/// A value that a driver call gave, or its error. By reference: the call that sets it is an argument too.
 template <class To, class From>
-Result<To> given(const Api& api, const char* call, Status status, From value) {
+Result<To> given(const Api& api, const char* call, Status status, const From& value) {
   if (status != success) return api.error(call, status);
   return handle<To>(value);
 }

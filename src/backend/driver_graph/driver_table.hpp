@@ -104,8 +104,10 @@ struct DriverTable {
   Result<> (*graph_destroy)(const void* api, GraphObject graph) = nullptr;
   Result<Node> (*add_kernel)(const void* api, GraphObject graph, std::span<const Node> after,
                              const KernelCall& call) = nullptr;
-  Result<Node> (*add_fill)(const void* api, GraphObject graph, std::span<const Node> after, const FillCall& call) = nullptr;
-  Result<Node> (*add_copy)(const void* api, GraphObject graph, std::span<const Node> after, const CopyCall& call) = nullptr;
+  Result<Node> (*add_fill)(const void* api, GraphObject graph, std::span<const Node> after,
+                           const FillCall& call) = nullptr;
+  Result<Node> (*add_copy)(const void* api, GraphObject graph, std::span<const Node> after,
+                           const CopyCall& call) = nullptr;
   Result<Exec> (*instantiate)(const void* api, GraphObject graph) = nullptr;
   Result<> (*exec_destroy)(const void* api, Exec exec) = nullptr;
   Result<> (*exec_launch)(const void* api, Exec exec, Stream stream) = nullptr;
