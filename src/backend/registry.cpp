@@ -8,6 +8,9 @@
 #if PIANOLA_HAS_CUDA
 #include "backend/cuda/device.hpp"
 #endif
+#if PIANOLA_HAS_HIP
+#include "backend/hip/device.hpp"
+#endif
 
 namespace pianola::backend {
 namespace {
@@ -15,6 +18,9 @@ namespace {
 constexpr std::array entries = {
 #if PIANOLA_HAS_CUDA
     Entry{.name = "cuda", .indexed = true, .count = cuda::count, .open = cuda::open},
+#endif
+#if PIANOLA_HAS_HIP
+    Entry{.name = "hip", .indexed = true, .count = hip::count, .open = hip::open},
 #endif
     Entry{.name = "cpu", .count = cpu::CpuDevice::count, .open = cpu::CpuDevice::open},
     Entry{.name = "null", .automatic = false, .count = null::NullDevice::count, .open = null::NullDevice::open},

@@ -102,7 +102,9 @@ TEST_F(DriverGraph, TenThousandRebindsUseNoMoreMemory) {
   int64_t bytes = 0;
   for (int i = 0; i < 10000; ++i) {
     const Submission submission = device.queue().submit(graph, {.bindings = sets[i % 5].bindings()}).value();
-    if (i % 100 == 99) ASSERT_TRUE(submission.wait());
+    if (i % 100 == 99) {
+      ASSERT_TRUE(submission.wait());
+    }
     if (i != 999) continue;
     objects = sim.live_objects();
     bytes = sim.live_bytes();
