@@ -2,6 +2,7 @@
 // A device over the software driver, with kernels whose host code is written right here.
 #pragma once
 
+#include <elf.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -24,6 +25,42 @@ inline void add_value(const pianola_host_launch* launch) {
   for (uint64_t i = launch->begin * 64; i < launch->end * 64 && i < constants[1]; ++i) to[i] = from[i] + constants[0];
 }
 
+/// An AMD code object with one kernel descriptor symbol and no code.
+inline std::vector<std::byte> amd_object(const std::string& kernel) {
+  const std::string symbols = std::string(1, '\0') + kernel + ".kd" + std::string(1, '\0');
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_ident[EI_OSABI] = 64;  // AMD's HSA
+  header.e_type = ET_DYN;
+  header.e_machine = 224;  // AMD GPU
+  header.e_flags = 0x3f;   // gfx90a
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 3;
+  header.e_shoff = sizeof header;
+  const uint64_t strings = header.e_shoff + 3 * sizeof(Elf64_Shdr);
+  const uint64_t table = (strings + symbols.size() + 7) / 8 * 8;
+  Elf64_Shdr section[3] = {};
+  section[1].sh_type = SHT_STRTAB;
+  section[1].sh_offset = strings;
+  section[1].sh_size = symbols.size();
+  section[2].sh_type = SHT_DYNSYM;
+  section[2].sh_link = 1;
+  section[2].sh_offset = table;
+  section[2].sh_size = 2 * sizeof(Elf64_Sym);
+  header.e_shstrndx = 1;
+  Elf64_Sym symbol[2] = {};
+  symbol[1].st_name = 1;
+  symbol[1].st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT);
+  std::vector<std::byte> bytes(table + sizeof symbol);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  std::memcpy(bytes.data() + header.e_shoff, section, sizeof section);
+  std::memcpy(bytes.data() + strings, symbols.data(), symbols.size());
+  std::memcpy(bytes.data() + table, symbol, sizeof symbol);
+  return bytes;
+}
+
 /// A library with add_value, as PTX (its text is only a name to the software driver) and as an AMD object.
 inline KernelLibrary driver_kernels() {
   format::LibraryContents contents;
@@ -38,6 +75,7 @@ inline KernelLibrary driver_kernels() {
   const std::string ptx = ".version 6.3\n.target sm_70\n.visible .entry add_value(\n";
   const auto* bytes = reinterpret_cast<const std::byte*>(ptx.data());
   contents.objects.push_back({ObjectFormat::ptx, "sm_70", {bytes, bytes + ptx.size()}, {{0, "add_value"}}});
+  contents.objects.push_back({ObjectFormat::hsaco, "gfx90a", amd_object("add_value"), {{0, "add_value"}}});
   Result<std::vector<std::byte>> image = format::write_library(contents);
   EXPECT_TRUE(image) << (image ? "" : to_string(image.error()));
   return KernelLibrary::from_bytes(*image).value();
