@@ -113,8 +113,8 @@ TEST_P(DriverFailures, OutOfMemoryInAnyCallOfAStreamRunComesOutAndLeaksNothing) 
 
 INSTANTIATE_TEST_SUITE_P(Faces, DriverFailures,
                          ::testing::Values(Face{"cuda:0", PIANOLA_SIM_CUDA}, Face{"hip:0", PIANOLA_SIM_HIP}),
-                         [](const auto& info) {
-                           return std::string(info.param.spec == std::string("hip:0") ? "hip" : "cuda");
+                         [](const auto& face) {
+                           return std::string(face.param.spec == std::string("hip:0") ? "hip" : "cuda");
                          });
 
 }  // namespace
