@@ -89,7 +89,7 @@ int cuInit(unsigned flags) {
 }
 int cuDriverGetVersion(int* version) {
   return call("cuDriverGetVersion", convert, [&](World& world, auto&) {
-    *version = world.version;
+    *version = world.version != 0 ? world.version : 12040;
     return Status::ok;
   });
 }

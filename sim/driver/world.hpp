@@ -165,7 +165,7 @@ class World {
   std::condition_variable arrived;  ///< something was added
   bool amd = false;                 ///< AMD's rules where the two differ
   bool initialized = false;
-  int version = 12040;
+  int version = 0;  ///< 0: the face chooses
   std::mt19937_64 random{1};
 
   // Calls and faults.
