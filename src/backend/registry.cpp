@@ -5,11 +5,23 @@
 #include "backend/backend.hpp"
 #include "backend/cpu/device.hpp"
 #include "backend/null/device.hpp"
+#if PIANOLA_HAS_CUDA
+#include "backend/cuda/device.hpp"
+#endif
+#if PIANOLA_HAS_HIP
+#include "backend/hip/device.hpp"
+#endif
 
 namespace pianola::backend {
 namespace {
 
 constexpr std::array entries = {
+#if PIANOLA_HAS_CUDA
+    Entry{.name = "cuda", .indexed = true, .count = cuda::count, .open = cuda::open},
+#endif
+#if PIANOLA_HAS_HIP
+    Entry{.name = "hip", .indexed = true, .count = hip::count, .open = hip::open},
+#endif
     Entry{.name = "cpu", .count = cpu::CpuDevice::count, .open = cpu::CpuDevice::open},
     Entry{.name = "null", .automatic = false, .count = null::NullDevice::count, .open = null::NullDevice::open},
 };

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects, memory, faults on request, and what tests ask.
+#include "world.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+namespace sim {
+
+World& World::instance() {
+  // Never destroyed: its thread may outlive the destructors of the program's other globals.
+  static World* world = new World;
+  return *world;
+}
+
+World::World() {
+  std::thread([this] { run(); }).detach();
+}
+
+std::optional<int> World::enter(const char* call) {
+  ++calls;
+  ++counts[call];
+  if (fail_after < 0 || fail_after-- > 0) return std::nullopt;
+  failed_call = call;
+  return fail_status;
+}
+
+Status World::complain(const std::string& text, Status status) {
+  if (complaints.size() < 1000) complaints.push_back(text);
+  return status;
+}
+
+Status World::device_status(int device) const {
+  if (!initialized) return Status::not_initialized;
+  if (device < 0 || device >= device_count) return Status::invalid_context;
+  return lost[device] ? Status::illegal_address : Status::ok;
+}
+
+Status World::release(const void* handle) {
+  if (live.erase(handle) == 0) return complain("release of a handle that is not alive", Status::invalid_handle);
+  return Status::ok;
+}
+
+Status World::allocate(uint64_t size, int device, bool on_host, void** pointer) {
+  if (size == 0) return complain("allocation of 0 bytes");
+  if (size > memory_per_device - used[device]) return Status::out_of_memory;
+  void* block = std::aligned_alloc(512, (size + 511) / 512 * 512);
+  if (block == nullptr) return Status::out_of_memory;
+  // What a program must not rely on is not zero.
+  if (size <= (uint64_t{64} << 20)) std::memset(block, 0xCD, size);
+  memory[reinterpret_cast<uintptr_t>(block)] = {size, device, on_host};
+  used[device] += size;
+  *pointer = block;
+  return Status::ok;
+}
+
+bool World::is_idle(int device) {
+  return std::none_of(streams.begin(), streams.end(),
+                      [&](const auto& stream) { return stream->device == device && !stream->ops.empty(); });
+}
+
+Status World::free(void* pointer, bool on_host, std::unique_lock<std::mutex>& lock) {
+  auto at = memory.find(reinterpret_cast<uintptr_t>(pointer));
+  if (at == memory.end() || at->second.on_host != on_host) {
+    return complain("free of memory that was not allocated this way", Status::invalid_value);
+  }
+  const Allocation block = at->second;
+  // Both vendors' free waits for the device.
+  changed.wait(lock, [&] { return lost[block.device] || is_idle(block.device); });
+  memory.erase(reinterpret_cast<uintptr_t>(pointer));
+  used[block.device] -= block.size;
+  std::free(pointer);
+  return Status::ok;
+}
+
+uint64_t World::room_at(const void* pointer) const {
+  const auto address = reinterpret_cast<uintptr_t>(pointer);
+  auto at = memory.upper_bound(address);
+  if (at == memory.begin()) return 0;
+  --at;
+  const uint64_t offset = address - at->first;
+  return offset < at->second.size ? at->second.size - offset : 0;
+}
+
+bool World::contains(const void* pointer, uint64_t size) const {
+  const uint64_t room = room_at(pointer);
+  return room != 0 && size <= room;
+}
+
+int World::memory_kind(const void* pointer) const {
+  if (room_at(pointer) == 0) return 0;
+  return std::prev(memory.upper_bound(reinterpret_cast<uintptr_t>(pointer)))->second.on_host ? 1 : 2;
+}
+
+}  // namespace sim
+
+namespace {
+sim::World& world() {
+  return sim::World::instance();
+}
+}  // namespace
+
+extern "C" {
+
+void pianola_sim_register(const pianola_sim_kernel* kernel) {
+  const std::lock_guard lock(world().mutex);
+  auto made = std::make_shared<sim::Kernel>();
+  made->name = kernel->symbol;
+  made->function = kernel->function;
+  made->arguments.assign(kernel->arguments, kernel->arguments + kernel->argument_count);
+  for (const auto& argument : made->arguments) made->buffers += argument.is_buffer;
+  made->workgroup_threads = kernel->workgroup[0] * kernel->workgroup[1] * kernel->workgroup[2];
+  made->constant_bytes = kernel->constant_bytes;
+  made->shared_bytes = kernel->shared_bytes;
+  world().kernels[made->name] = std::move(made);
+}
+
+void pianola_sim_set_seed(uint64_t seed) {
+  const std::lock_guard lock(world().mutex);
+  world().random.seed(seed);
+}
+
+void pianola_sim_set_version(int version) {
+  const std::lock_guard lock(world().mutex);
+  world().version = version;
+}
+
+void pianola_sim_fail_after(int64_t calls, int status) {
+  const std::lock_guard lock(world().mutex);
+  world().fail_after = calls;
+  world().fail_status = status;
+  world().failed_call.clear();
+}
+
+const char* pianola_sim_failed_call(void) {
+  const std::lock_guard lock(world().mutex);
+  return world().failed_call.c_str();
+}
+
+int64_t pianola_sim_call_count(void) {
+  const std::lock_guard lock(world().mutex);
+  return world().calls;
+}
+
+void pianola_sim_fault_after(int64_t pieces) {
+  const std::lock_guard lock(world().mutex);
+  world().fault_after = pieces;
+}
+
+void pianola_sim_revive(void) {
+  const std::lock_guard lock(world().mutex);
+  for (const auto& stream : world().streams) {
+    if (world().lost[stream->device]) stream->ops.clear();
+  }
+  for (bool& lost : world().lost) lost = false;
+}
+
+int64_t pianola_sim_live_objects(void) {
+  const std::lock_guard lock(world().mutex);
+  int64_t count = static_cast<int64_t>(world().live.size());
+  for (const int references : world().contexts) count += references;
+  return count;
+}
+
+int64_t pianola_sim_live_bytes(void) {
+  const std::lock_guard lock(world().mutex);
+  int64_t bytes = 0;
+  for (const auto& [address, block] : world().memory) bytes += static_cast<int64_t>(block.size);
+  return bytes;
+}
+
+int64_t pianola_sim_count(const char* call) {
+  const std::lock_guard lock(world().mutex);
+  const auto at = world().counts.find(call);
+  return at == world().counts.end() ? 0 : at->second;
+}
+
+int pianola_sim_complaints(char* text, size_t size) {
+  const std::lock_guard lock(world().mutex);
+  std::string all;
+  for (const std::string& line : world().complaints) all += line + "\n";
+  if (size != 0) {
+    const size_t length = std::min(size - 1, all.size());
+    std::memcpy(text, all.data(), length);
+    text[length] = 0;
+  }
+  return static_cast<int>(world().complaints.size());
+}
+
+void pianola_sim_forget_complaints(void) {
+  const std::lock_guard lock(world().mutex);
+  world().complaints.clear();
+}
+
+}  // extern "C"

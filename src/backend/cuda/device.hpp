@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA backend's entry in the registry.
+#pragma once
+
+#include <memory>
+
+#include "backend/backend.hpp"
+
+namespace pianola::cuda {
+
+/// Errors: no_device, with the reason.
+Result<uint32_t> count(const DeviceOptions& options);
+Result<std::unique_ptr<backend::Device>> open(uint32_t index, const DeviceOptions& options);
+
+}  // namespace pianola::cuda

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/driver_graph/driver.hpp"
+
+namespace pianola::driver_graph {
+
+Driver::~Driver() {
+  (void)table_.release_context(table_.api, table_.context);
+}
+
+std::optional<Error> Driver::lost() const {
+  const std::lock_guard lock(mutex_);
+  return lost_;
+}
+
+Error Driver::note(Error error) {
+  if (error.code == Errc::execution_failed) {
+    const std::lock_guard lock(mutex_);
+    if (!lost_) {
+      lost_ = error;
+      lost_->code = Errc::device_lost;
+      lost_->message = "the device failed earlier: " + error.message;
+    }
+  }
+  return error;
+}
+
+ContextScope::ContextScope(const Driver& driver) : driver_(driver) {
+  Result<Context> before = driver.table().swap_context(driver.table().api, driver.table().context);
+  if (before) {
+    before_ = *before;
+  } else {
+    status_ = std::move(before.error());
+    before_ = driver.table().context;
+  }
+}
+
+ContextScope::~ContextScope() {
+  if (before_ == driver_.table().context) return;
+  (void)driver_.table().swap_context(driver_.table().api, before_);
+}
+
+}  // namespace pianola::driver_graph

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A queue over one main stream. Jobs are issued in order without waiting for the device; a thread of the queue
+// waits for their events and completes them.
+#pragma once
+
+#include "backend/backend.hpp"
+#include "backend/driver_graph/driver.hpp"
+#include "backend/host_queue.hpp"
+
+namespace pianola::driver_graph {
+
+class GraphQueue final : public backend::CommandQueue {
+ public:
+  explicit GraphQueue(const DriverRef& driver);
+  ~GraphQueue() override;
+  GraphQueue(const GraphQueue&) = delete;
+  GraphQueue& operator=(const GraphQueue&) = delete;
+
+  void submit(backend::Job job) noexcept override { issuing_->submit(std::move(job)); }
+
+ private:
+  struct State;
+  static std::optional<Error> issue(const std::shared_ptr<State>& state, backend::Job& job);
+  static void complete_jobs(const std::shared_ptr<State>& state);
+
+  std::shared_ptr<State> state_;
+  std::unique_ptr<backend::HostQueue> issuing_;
+};
+
+}  // namespace pianola::driver_graph

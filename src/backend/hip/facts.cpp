@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/hip/facts.hpp"
+
+#include <elf.h>
+
+#include <cstring>
+#include <memory>
+
+namespace pianola::hip {
+namespace {
+
+constexpr uint16_t machine_amdgpu = 224;  // EM_AMDGPU
+constexpr uint8_t abi_amdhsa = 64;        // ELFOSABI_AMDGPU_HSA
+
+/// "gfx90a:sramecc+:xnack-" without its features.
+std::string_view plain(std::string_view arch) {
+  return arch.substr(0, arch.find(':'));
+}
+
+std::string text_at(const DeviceProperties& properties, size_t offset) {
+  return std::string(properties.bytes + offset, strnlen(properties.bytes + offset, 256));
+}
+
+constexpr int version_number(int major, int minor, int patch) {
+  return major * 10000000 + minor * 100000 + patch;
+}
+
+}  // namespace
+
+Result<driver_graph::DeviceFacts> read_facts(const Api& api, int device) {
+  driver_graph::DeviceFacts facts;
+  facts.driver_version = api.version;
+  auto properties = std::make_unique<DeviceProperties>();
+  std::memset(properties->bytes, 0, sizeof properties->bytes);
+  size_t bytes = 0;
+  Result<> done = api.check("hipGetDeviceProperties", api.f.device_properties(properties.get(), device));
+  if (done) done = api.check("hipDeviceTotalMem", api.f.device_memory(&bytes, device));
+  if (!done) return done.error();
+  facts.name = text_at(*properties, DeviceProperties::name_offset);
+  facts.arch = plain(text_at(*properties, DeviceProperties::arch_offset));
+  const auto read = [&](DeviceAttribute attribute) {
+    int value = 0;
+    const Status status = api.f.device_attribute(&value, attribute, device);
+    if (status != success && done) done = api.error("hipDeviceGetAttribute", status);
+    return static_cast<uint32_t>(value);
+  };
+  using A = DeviceAttribute;
+  DeviceLimits& limits = facts.limits;
+  limits.max_groups = {read(A::max_grid_x), read(A::max_grid_y), read(A::max_grid_z)};
+  limits.max_workgroup = {read(A::max_block_x), read(A::max_block_y), read(A::max_block_z)};
+  limits.max_workgroup_threads = read(A::max_threads_per_block);
+  limits.max_shared_bytes = read(A::max_shared_per_block);
+  if (!done) return done.error();
+  // Groups times threads may not be over 2^32 - 1 in any dimension, and what the runtime calls the largest grid
+  // differs by version, in threads or in groups. Both hold below this.
+  const uint32_t threads = limits.max_workgroup_threads == 0 ? 1024 : limits.max_workgroup_threads;
+  limits.max_groups[0] = std::min(limits.max_groups[0], UINT32_MAX / threads);
+  for (size_t i = 1; i < 3; ++i) limits.max_groups[i] = std::min(limits.max_groups[i], uint32_t{65535});
+  limits.dispatch_alignment = 0;
+  limits.max_buffer_size = bytes;
+  limits.native_indirect = false;
+  return facts;
+}
+
+int code_rank(const driver_graph::DeviceFacts& facts, const CodeObject& object) {
+  if (object.format != ObjectFormat::hsaco) return 0;
+  return plain(object.arch) == facts.arch ? 1 : 0;
+}
+
+Result<> check_image(std::span<const std::byte> image) {
+  Error error;
+  error.code = Errc::corrupt;
+  error.message = "a module of " + std::to_string(image.size()) + " bytes is no AMD code object";
+  Elf64_Ehdr header{};
+  if (image.size() < sizeof header) return error;
+  std::memcpy(&header, image.data(), sizeof header);
+  const bool is_amd = std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_machine == machine_amdgpu &&
+                      header.e_ident[EI_OSABI] == abi_amdhsa;
+  const uint64_t sections = header.e_shoff + uint64_t{header.e_shnum} * sizeof(Elf64_Shdr);
+  const uint64_t segments = header.e_phoff + uint64_t{header.e_phnum} * sizeof(Elf64_Phdr);
+  if (!is_amd || header.e_shoff > image.size() || sections > image.size() || segments > image.size()) return error;
+  return {};
+}
+
+driver_graph::Quirks quirks_of(int version) {
+  driver_graph::Quirks quirks;
+  // 5.4.0 to 5.4.4 refuse module functions as graph kernel nodes with error 98.
+  if (version >= version_number(5, 4, 0) && version < version_number(5, 5, 0)) quirks.graphs = false;
+  // From 7.0 on, updates are reported to leak the kernels' arguments and to fail without an error.
+  if (version >= version_number(7, 0, 0)) quirks.update = false;
+  return quirks;
+}
+
+}  // namespace pianola::hip
