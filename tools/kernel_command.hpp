@@ -24,10 +24,17 @@ struct KernelBuildOptions {
 int run_kernel_build(const KernelBuildOptions& options);
 
 struct KernelShowOptions {
-  std::string file;  ///< or "builtin": the kernels inside the program
+  std::string file;
   bool json = false;
 };
 
 int run_kernel_show(const KernelShowOptions& options);
+
+struct KernelCheckOptions {
+  std::string file;
+};
+
+/// Fails if a compiled file says something else than the library.
+int run_kernel_check(const KernelCheckOptions& options);
 
 }  // namespace tool

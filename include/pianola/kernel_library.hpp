@@ -54,19 +54,9 @@ struct CodeObject {
   ObjectFormat format = ObjectFormat::host;
   std::string arch;  ///< "x86-64", "x86-64-v3", "x86-64-v4", "aarch64", "sm_70", "gfx90a", "vulkan1.1", ...
   std::span<const std::byte> bytes;
-  /// Where one argument lies in the kernel's own argument block.
-  static constexpr uint32_t no_binding = UINT32_MAX;
-  struct Argument {
-    uint32_t offset = 0;            ///< in the argument block
-    uint32_t size = 0;              ///< 8 for a binding's address
-    uint32_t binding = no_binding;  ///< index into KernelInfo::bindings; no_binding: bytes of the constant block
-    uint32_t constant_offset = 0;   ///< where in the constant block they are
-  };
   struct Entry {
     uint32_t kernel = 0;  ///< index into KernelLibrary::kernels()
     std::string symbol;   ///< the name to look up in the object
-    /// In ascending offsets. Empty: the bindings' addresses in order, then the constant block, without gaps.
-    std::vector<Argument> arguments = {};
   };
   std::vector<Entry> entries;
 };

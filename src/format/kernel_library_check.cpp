@@ -83,23 +83,6 @@ Result<> check_kernel(const KernelInfo& kernel, Errc code) {
   return check_constants(kernel, code);
 }
 
-/// An argument block of its own: in order, inside 4 KiB, each argument a whole binding or bytes of the constants.
-Result<> check_arguments(const CodeObject::Entry& entry, const KernelInfo& kernel, Errc code) {
-  constexpr uint64_t max_block = 4096;
-  uint64_t end = 0;
-  for (const CodeObject::Argument& argument : entry.arguments) {
-    const bool is_binding = argument.binding != CodeObject::no_binding;
-    const bool fits = is_binding ? argument.binding < kernel.bindings.size() && argument.size == 8
-                                 : uint64_t{argument.constant_offset} + argument.size <= kernel.constant_bytes;
-    if (argument.size == 0 || argument.offset < end || uint64_t{argument.offset} + argument.size > max_block || !fits) {
-      return failure(code, "kernel '{}': an argument of {} bytes at {} does not fit", kernel.name, argument.size,
-                     argument.offset);
-    }
-    end = uint64_t{argument.offset} + argument.size;
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<> check_kernels(std::span<const KernelInfo> kernels, Errc code) {
@@ -128,7 +111,6 @@ Result<> check_object(ObjectFormat format, std::string_view arch, std::span<cons
     if (!seen.insert(entry.kernel).second) {
       return failure(code, "the {} object for {} holds kernel '{}' twice", to_string(format), arch, name);
     }
-    if (auto ok = check_arguments(entry, kernels[entry.kernel], code); !ok) return ok;
   }
   return {};
 }

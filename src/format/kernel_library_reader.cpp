@@ -95,16 +95,7 @@ Result<CodeObject> object_of(const Object& table, Bytes image, std::span<const K
   object.bytes = image.subspan(table.offset(), table.size());
   for (uint32_t i = 0; i < count_of(table.entries()); ++i) {
     const Entry& entry = *table.entries()->Get(i);
-    CodeObject::Entry& added = object.entries.emplace_back();
-    added.kernel = entry.kernel();
-    added.symbol = text_of(entry.symbol());
-    for (uint32_t k = 0; entry.arguments() != nullptr && k < entry.arguments()->size(); ++k) {
-      const Argument& argument = *entry.arguments()->Get(k);
-      added.arguments.push_back({.offset = argument.offset(),
-                                 .size = argument.size(),
-                                 .binding = argument.binding(),
-                                 .constant_offset = argument.constant_offset()});
-    }
+    object.entries.push_back({.kernel = entry.kernel(), .symbol = text_of(entry.symbol())});
   }
   auto ok = check_object(object.format, object.arch, object.entries, kernels, Errc::corrupt);
   if (!ok) return ok.error();

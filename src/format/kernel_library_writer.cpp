@@ -42,16 +42,12 @@ Offset<Kernel> add_kernel(FlatBufferBuilder& builder, const KernelInfo& kernel) 
 Offset<Object> add_object(FlatBufferBuilder& builder, const ObjectContents& object, uint64_t offset) {
   std::vector<Offset<Entry>> entries;
   for (const CodeObject::Entry& entry : object.entries) {
-    std::vector<Argument> arguments;
-    for (const CodeObject::Argument& each : entry.arguments) {
-      arguments.emplace_back(each.offset, each.size, each.binding, each.constant_offset);
-    }
-    const auto symbol = builder.CreateString(entry.symbol);
-    entries.push_back(CreateEntry(builder, entry.kernel, symbol, builder.CreateVectorOfStructs(arguments)));
+    entries.push_back(CreateEntry(builder, entry.kernel, builder.CreateString(entry.symbol)));
   }
   const auto arch = builder.CreateString(object.arch);
   const auto entry_list = builder.CreateVector(entries);
-  return CreateObject(builder, static_cast<uint8_t>(object.format), arch, offset, object.bytes.size(), entry_list);
+  FlatBufferBuilder& b = builder;
+  return CreateObject(b, static_cast<uint8_t>(object.format), arch, offset, object.bytes.size(), entry_list);
 }
 
 /// The table, for objects that start at `first_section`.

@@ -13,6 +13,19 @@
 
 namespace pianola::kernel_build {
 
+/// What one compilation is made from. Results are found in other folders too: files in an include folder count by
+/// their name below it, the source by its content alone.
+struct CacheInput {
+  std::span<const std::string> options;
+  std::string_view source;  ///< its path
+  std::span<const std::string> include_dirs;
+};
+
+struct CacheResult {
+  std::vector<std::byte> bytes;
+  std::vector<std::string> dependencies;
+};
+
 /// A folder of results. With an empty folder name nothing is ever found or kept. Never fails: what cannot be read or
 /// written is compiled again.
 class Cache {
@@ -21,12 +34,18 @@ class Cache {
   static Cache open(const std::string& folder, const Compilers& compilers);
 
   bool is_on() const { return !folder_.empty(); }
-  /// The name of the result for these parts: options, and the text that the compiler would read.
-  std::string key(std::span<const std::string> options, std::string_view text) const;
-  std::optional<std::vector<std::byte>> find(const std::string& key) const;
-  void keep(const std::string& key, std::span<const std::byte> bytes) const;
+
+  /// Found only if every file that the result was made from has the content it had then.
+  std::optional<CacheResult> find(const CacheInput& input) const;
+  void keep(const CacheInput& input, const CacheResult& result) const;
+
+  /// Results that depend on a text alone.
+  std::optional<std::vector<std::byte>> find_text(std::span<const std::string> options, std::string_view text) const;
+  void keep_text(std::span<const std::string> options, std::string_view text, std::span<const std::byte> bytes) const;
 
  private:
+  std::string key(std::span<const std::string> options, std::string_view text) const;
+
   std::string folder_;
   std::string versions_;
 };

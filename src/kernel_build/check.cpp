@@ -63,18 +63,9 @@ void compare_bindings(const KernelInfo& kernel, const Reflection& file, Lines& l
   }
 }
 
-/// The parameters that the library's description leads to.
-std::vector<Parameter> expected_parameters(const KernelInfo& kernel, const CodeObject::Entry& entry) {
+/// The parameters that the library's description leads to: bindings' addresses in order, then the constants.
+std::vector<Parameter> expected_parameters(const KernelInfo& kernel) {
   std::vector<Parameter> all;
-  for (const CodeObject::Argument& argument : entry.arguments) {
-    const bool is_buffer = argument.binding != CodeObject::no_binding;
-    Parameter parameter{.offset = argument.offset, .size = argument.size, .is_buffer = is_buffer, .access = {}};
-    if (is_buffer && argument.binding < kernel.bindings.size()) {
-      parameter.access = kernel.bindings[argument.binding].access;
-    }
-    all.push_back(parameter);
-  }
-  if (!all.empty()) return all;
   for (const KernelBinding& binding : kernel.bindings) {
     const auto offset = static_cast<uint32_t>(all.size()) * pointer_size;
     all.push_back({.offset = offset, .size = pointer_size, .is_buffer = true, .access = binding.access});
@@ -86,9 +77,8 @@ std::vector<Parameter> expected_parameters(const KernelInfo& kernel, const CodeO
   return all;
 }
 
-void compare_parameters(const KernelInfo& kernel, const CodeObject::Entry& entry, const Reflection& file,
-                        Lines& lines) {
-  const std::vector<Parameter> expected = expected_parameters(kernel, entry);
+void compare_parameters(const KernelInfo& kernel, const Reflection& file, Lines& lines) {
+  const std::vector<Parameter> expected = expected_parameters(kernel);
   if (expected.size() != file.parameters->size()) {
     lines.push_back(fmt::format("{} parameters, the library says {}", file.parameters->size(), expected.size()));
     return;
@@ -112,11 +102,11 @@ void compare_parameters(const KernelInfo& kernel, const CodeObject::Entry& entry
 
 }  // namespace
 
-Lines compare(const KernelInfo& kernel, const CodeObject::Entry& entry, const Reflection& reflection) {
+Lines compare(const KernelInfo& kernel, const Reflection& reflection) {
   Lines lines;
   compare_sizes(kernel, reflection, lines);
   if (reflection.bindings) compare_bindings(kernel, reflection, lines);
-  if (reflection.parameters) compare_parameters(kernel, entry, reflection, lines);
+  if (reflection.parameters) compare_parameters(kernel, reflection, lines);
   return lines;
 }
 
@@ -133,7 +123,7 @@ Lines find_disagreements(std::span<const KernelInfo> kernels, const ObjectView& 
       lines.push_back(fmt::format("kernel '{}', {}: the file has no '{}'", name, target, entry.symbol));
       continue;
     }
-    for (const std::string& line : compare(kernels[entry.kernel], entry, *found)) {
+    for (const std::string& line : compare(kernels[entry.kernel], *found)) {
       lines.push_back(fmt::format("kernel '{}', {}: the file says {}", name, target, line));
     }
   }

@@ -23,7 +23,6 @@ struct ObjectView {
 std::vector<std::string> find_disagreements(std::span<const KernelInfo> kernels, const ObjectView& object);
 
 /// The same for one kernel and what its file says.
-std::vector<std::string> compare(const KernelInfo& kernel, const CodeObject::Entry& entry,
-                                 const Reflection& reflection);
+std::vector<std::string> compare(const KernelInfo& kernel, const Reflection& reflection);
 
 }  // namespace pianola::kernel_build

@@ -63,16 +63,12 @@ Result<ClangOutput> preprocess(const Source& source, const Target& target, const
 Result<ClangOutput> run_clang(const Source& source, const Target& target, const Toolchain& tools,
                               const std::vector<std::string>& extra) {
   if (!tools.cache.is_on()) return run(source, target, tools, extra);
-  // A mistake must be reported with the text that the whole compiler writes.
-  auto text = preprocess(source, target, tools, extra);
-  if (!text) return run(source, target, tools, extra);
-  const std::string key =
-      tools.cache.key(extra, {reinterpret_cast<const char*>(text->bytes.data()), text->bytes.size()});
-  if (auto found = tools.cache.find(key); found) {
-    return ClangOutput{.bytes = std::move(*found), .dependencies = std::move(text->dependencies)};
+  const CacheInput input{.options = extra, .source = source.path, .include_dirs = tools.include_dirs};
+  if (auto found = tools.cache.find(input); found) {
+    return ClangOutput{.bytes = std::move(found->bytes), .dependencies = std::move(found->dependencies)};
   }
   auto made = run(source, target, tools, extra);
-  if (made) tools.cache.keep(key, made->bytes);
+  if (made) tools.cache.keep(input, {.bytes = made->bytes, .dependencies = made->dependencies});
   return made;
 }
 

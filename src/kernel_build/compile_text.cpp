@@ -24,13 +24,25 @@ Result<> check_kernels(const Source& source, const Target& target, const SourceT
                        "its kernels differ from those of the host; a kernel must not depend on the target");
 }
 
+/// Without #line directives, which hold paths and change nothing in what is made.
+std::string without_lines(std::string_view text) {
+  std::string result;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    if (!line.starts_with("#line")) result.append(line).append("\n");
+    at = end + 1;
+  }
+  return result;
+}
+
 Result<std::vector<std::byte>> run_glslang(const Source& source, const Target& target, const Toolchain& tools,
                                            const std::string& name, const std::string& glsl) {
   const std::vector<std::string> how = {
       tools.programs.glslang, "--quiet", "-V", "--target-env", std::string(target.arch), "-e", name,
       "--source-entrypoint",  "main"};
-  const std::string key = tools.cache.key(how, glsl);
-  if (auto found = tools.cache.find(key); found) return std::move(*found);
+  const std::string text = without_lines(glsl);
+  if (auto found = tools.cache.find_text(how, text); found) return std::move(*found);
   const auto folder = TemporaryFolder::make();
   if (!folder) return folder.error();
   const std::string input = folder->file("kernel.comp");
@@ -43,7 +55,7 @@ Result<std::vector<std::byte>> run_glslang(const Source& source, const Target& t
     return compile_error(source, target, fmt::format("kernel '{}' is not accepted\n{}", name, result->output));
   }
   auto bytes = read_bytes(folder->file("object"));
-  if (bytes) tools.cache.keep(key, *bytes);
+  if (bytes) tools.cache.keep_text(how, text, *bytes);
   return bytes;
 }
 
