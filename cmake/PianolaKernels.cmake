@@ -51,7 +51,7 @@ function(pianola_add_kernels target)
     OUTPUT ${arg_OUTPUT}
     COMMAND ${kernelc} ${sources} -o ${arg_OUTPUT} --name ${arg_NAME} ${target_options}
             -I ${PIANOLA_INCLUDE_DIR} -I ${CMAKE_CURRENT_SOURCE_DIR}
-            --depfile ${arg_OUTPUT}.d
+            --cache ${PIANOLA_KERNEL_CACHE} --depfile ${arg_OUTPUT}.d
     DEPENDS ${sources} ${kernelc}
     DEPFILE ${arg_OUTPUT}.d
     COMMENT "Building kernels ${file}"
@@ -77,6 +77,16 @@ function(pianola_embed_file target symbol file)
   target_sources(${target} PRIVATE ${folder}/${symbol}.cpp)
   target_include_directories(${target} PRIVATE ${folder})
 endfunction()
+
+# Compiled kernels are kept by content, across build trees.
+if(DEFINED ENV{XDG_CACHE_HOME})
+  set(pianola_kernel_cache $ENV{XDG_CACHE_HOME}/pianola/kernels)
+elseif(DEFINED ENV{HOME})
+  set(pianola_kernel_cache $ENV{HOME}/.cache/pianola/kernels)
+else()
+  set(pianola_kernel_cache ${CMAKE_BINARY_DIR}/kernel-cache)
+endif()
+set(PIANOLA_KERNEL_CACHE ${pianola_kernel_cache} CACHE PATH "Folder that keeps compiled kernels by content")
 
 set(PIANOLA_CMAKE_FOLDER ${CMAKE_CURRENT_LIST_DIR} CACHE INTERNAL "Where Pianola's CMake files lie")
 if(NOT PIANOLA_INCLUDE_DIR)

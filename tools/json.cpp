@@ -40,6 +40,47 @@ std::string bench_json(std::string_view device, std::span<const BenchRow> rows) 
   return text_of({{"device", device}, {"unit", "nanoseconds for one command"}, {"rows", list}});
 }
 
+std::string kernel_library_json(const pianola::KernelLibrary& library) {
+  const auto access = [](pianola::Access value) {
+    return value == pianola::Access::in ? "in" : value == pianola::Access::out ? "out" : "inout";
+  };
+  Json kernels = Json::array();
+  for (const pianola::KernelInfo& kernel : library.kernels()) {
+    Json bindings = Json::array();
+    for (const pianola::KernelBinding& each : kernel.bindings) {
+      bindings.push_back({{"name", each.name},
+                          {"set", each.set},
+                          {"binding", each.binding},
+                          {"access", access(each.access)},
+                          {"element_size", each.element_size}});
+    }
+    Json constants = Json::array();
+    for (const pianola::KernelConstant& each : kernel.constants) {
+      constants.push_back({{"name", each.name}, {"offset", each.offset}, {"size", each.size}});
+    }
+    kernels.push_back({{"name", kernel.name},
+                       {"workgroup", kernel.workgroup},
+                       {"bindings", bindings},
+                       {"constants", constants},
+                       {"constant_bytes", kernel.constant_bytes},
+                       {"shared_bytes", kernel.shared_bytes},
+                       {"opaque", kernel.opaque},
+                       {"may_alias", kernel.may_alias}});
+  }
+  Json objects = Json::array();
+  for (const pianola::CodeObject& object : library.objects()) {
+    Json entries = Json::array();
+    for (const pianola::CodeObject::Entry& entry : object.entries) {
+      entries.push_back({{"kernel", library.kernels()[entry.kernel].name}, {"symbol", entry.symbol}});
+    }
+    objects.push_back({{"format", pianola::to_string(object.format)},
+                       {"arch", object.arch},
+                       {"bytes", object.bytes.size()},
+                       {"entries", entries}});
+  }
+  return text_of({{"library", library.name()}, {"hash", library.hash()}, {"kernels", kernels}, {"objects", objects}});
+}
+
 std::string plan_json(std::string_view list, const pianola::Plan& plan) {
   const pianola::PlanStats& stats = plan.stats();
   return text_of({{"list", list},

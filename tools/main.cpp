@@ -9,6 +9,7 @@
 #include "devices_command.hpp"
 #include "example_lists.hpp"
 #include "exit_codes.hpp"
+#include "kernel_command.hpp"
 #include "pianola/version.hpp"
 #include "plan_command.hpp"
 
@@ -79,6 +80,39 @@ void add_show(CLI::App& app, Action& action) {
   command->callback([options, &action] { action = [options] { return tool::run_show_plan(*options); }; });
 }
 
+void add_kernel_build(CLI::App& kernel, Action& action) {
+  auto options = std::make_shared<tool::KernelBuildOptions>();
+  CLI::App* build = kernel.add_subcommand("build", "Build a kernel library from sources in the portable dialect");
+  build->add_option("files", options->files, "Sources")->required()->check(CLI::ExistingFile);
+  build->add_option("-o,--output", options->output, "The library file")->required();
+  build->add_option("--target", options->targets,
+                    "host (default), ptx, hsaco, spirv, msl, all, or one architecture such as sm_90; may be repeated");
+  build->add_option("--name", options->name, "The library's name; the file's if left out");
+  build->add_option("-I", options->include_dirs, "A folder of headers; may be repeated");
+  build->add_option("--cache", options->cache, "Keep compiled objects by content in this folder");
+  build->add_option("--jobs", options->jobs, "Compilers at a time; one a processor if left out");
+  build->add_option("--clang", options->clang, "The compiler")->capture_default_str();
+  build->add_option("--glslang", options->glslang, "The compiler for SPIR-V")->capture_default_str();
+  build->add_option("--depfile", options->depfile, "Write the files that were read as a make rule");
+  build->callback([options, &action] { action = [options] { return tool::run_kernel_build(*options); }; });
+}
+
+void add_kernel(CLI::App& app, Action& action) {
+  CLI::App* kernel = app.add_subcommand("kernel", "Build kernel libraries and look into them");
+  kernel->require_subcommand(1);
+  add_kernel_build(*kernel, action);
+  auto show_options = std::make_shared<tool::KernelShowOptions>();
+  CLI::App* show = kernel->add_subcommand("show", "Show a library's kernels, arguments, targets and sizes");
+  show->add_option("library", show_options->file, "A kernel library")->required();
+  show->add_flag("--json", show_options->json, "Print JSON for machines");
+  show->callback([show_options, &action] { action = [show_options] { return tool::run_kernel_show(*show_options); }; });
+  auto check_options = std::make_shared<tool::KernelCheckOptions>();
+  CLI::App* check = kernel->add_subcommand("check", "Compare what the compiled files say with what the library says");
+  check->add_option("library", check_options->file, "A kernel library")->required();
+  check->callback(
+      [check_options, &action] { action = [check_options] { return tool::run_kernel_check(*check_options); }; });
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Pianola records GPU compute commands once and replays them anywhere.", "pianola");
   app.set_version_flag("--version", std::string(pianola::version()));
@@ -89,6 +123,7 @@ int run(int argc, char** argv) {
   Action action;
   add_devices(app, action);
   add_bench(app, action);
+  add_kernel(app, action);
   add_show(app, action);
   try {
     app.parse(argc, argv);

@@ -9,6 +9,7 @@
 
 #include "pianola/device.hpp"
 #include "pianola/error.hpp"
+#include "pianola/kernel_library.hpp"
 #include "pianola/plan.hpp"
 
 namespace tool {
@@ -28,6 +29,7 @@ int report(const pianola::Error& error);
 
 std::string devices_json(std::span<const pianola::DeviceDescription> devices);
 std::string bench_json(std::string_view device, std::span<const BenchRow> rows);
+std::string kernel_library_json(const pianola::KernelLibrary& library);
 std::string plan_json(std::string_view list, const pianola::Plan& plan);
 
 }  // namespace tool

@@ -2,13 +2,16 @@
 #include "kernel_build/build.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 
+#include "kernel_build/check.hpp"
 #include "kernel_build/compile.hpp"
+#include "kernel_build/files.hpp"
 #include "kernel_build/host_records.hpp"
 #include "kernel_build/parallel.hpp"
 
@@ -27,8 +30,8 @@ Target reference_target(const BuildOptions& options) {
 }
 
 /// Compiles for the host to learn what the kernels are.
-Result<Compiled> compile_reference(Unit& unit, const Target& target, const BuildOptions& options) {
-  auto compiled = compile(unit.source, target, options);
+Result<Compiled> compile_reference(Unit& unit, const Target& target, const Toolchain& tools) {
+  auto compiled = compile(unit.source, target, tools);
   if (!compiled) return compiled;
   format::ObjectContents& object = compiled->objects.front();
   auto kernels = read_host_records(object.bytes);
@@ -40,6 +43,9 @@ Result<Compiled> compile_reference(Unit& unit, const Target& target, const Build
 
 std::vector<Unit> compile_all(const BuildOptions& options) {
   const Target reference = reference_target(options);
+  const Toolchain tools{.programs = options.compilers,
+                        .include_dirs = options.include_dirs,
+                        .cache = Cache::open(options.cache, options.compilers)};
   const auto target_count = static_cast<uint32_t>(options.targets.size());
   std::vector<Unit> units(options.sources.size());
   for (size_t i = 0; i < units.size(); ++i) {
@@ -48,13 +54,13 @@ std::vector<Unit> compile_all(const BuildOptions& options) {
   }
   std::vector<Result<Compiled>> references(units.size());
   run_parallel(static_cast<uint32_t>(units.size()), options.jobs,
-               [&](uint32_t i) { references[i] = compile_reference(units[i], reference, options); });
+               [&](uint32_t i) { references[i] = compile_reference(units[i], reference, tools); });
   run_parallel(static_cast<uint32_t>(units.size()) * target_count, options.jobs, [&](uint32_t job) {
     Unit& unit = units[job / target_count];
     const uint32_t index = job % target_count;
     const Result<Compiled>& first = references[job / target_count];
     const Target& target = options.targets[index];
-    unit.compiled[index] = !first || target == reference ? first : compile(unit.source, target, options);
+    unit.compiled[index] = !first || target == reference ? first : compile(unit.source, target, tools);
   });
   return units;
 }
@@ -113,6 +119,17 @@ std::string make_rule(const std::string& output, const std::vector<std::string>&
   return rule + "\n";
 }
 
+/// Every file must tell the same of a kernel as its record in the host object.
+Result<> check(const format::LibraryContents& contents) {
+  for (const format::ObjectContents& object : contents.objects) {
+    const ObjectView view{
+        .format = object.format, .arch = object.arch, .bytes = object.bytes, .entries = object.entries};
+    const auto lines = find_disagreements(contents.kernels, view);
+    if (!lines.empty()) return Error{.code = Errc::mismatch, .message = fmt::format("{}", fmt::join(lines, "\n"))};
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<BuildResult> build_kernels(const BuildOptions& options) {
@@ -125,6 +142,7 @@ Result<BuildResult> build_kernels(const BuildOptions& options) {
   for (Unit& unit : units) {
     if (auto ok = add_unit(assembly, unit); !ok) return ok.error();
   }
+  if (auto ok = check(assembly.contents); !ok) return ok.error();
   return BuildResult{.contents = std::move(assembly.contents),
                      .dependencies = {assembly.dependencies.begin(), assembly.dependencies.end()}};
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernel_build/build.hpp"
-#include "kernel_build/files.hpp"
+#include "kernel_build/cache.hpp"
 #include "kernel_build/host_records.hpp"
 #include "kernel_build/target.hpp"
 
@@ -23,19 +23,34 @@ struct Compiled {
   std::vector<std::string> dependencies;
 };
 
+/// What all compilations of one build share.
+struct Toolchain {
+  Compilers programs;
+  std::vector<std::string> include_dirs;
+  Cache cache;
+};
+
 /// Errors: io, compile_failed.
-Result<Compiled> compile(const Source& source, const Target& target, const BuildOptions& options);
+Result<Compiled> compile(const Source& source, const Target& target, const Toolchain& tools);
 
 // One a kind of target.
-Result<Compiled> compile_host(const Source& source, const Target& target, const BuildOptions& options);
-Result<Compiled> compile_gpu(const Source& source, const Target& target, const BuildOptions& options);
-Result<Compiled> compile_spirv(const Source& source, const Target& target, const BuildOptions& options);
-Result<Compiled> compile_msl(const Source& source, const Target& target, const BuildOptions& options);
+Result<Compiled> compile_host(const Source& source, const Target& target, const Toolchain& tools);
+Result<Compiled> compile_gpu(const Source& source, const Target& target, const Toolchain& tools);
+Result<Compiled> compile_spirv(const Source& source, const Target& target, const Toolchain& tools);
+Result<Compiled> compile_msl(const Source& source, const Target& target, const Toolchain& tools);
 
-/// Runs clang with the options that all targets share, in front of `extra`; the output file is `folder`/object.
-/// Gives the files that were read.
-Result<std::vector<std::string>> run_clang(const Source& source, const Target& target, const BuildOptions& options,
-                                           const std::vector<std::string>& extra, const TemporaryFolder& folder);
+struct ClangOutput {
+  std::vector<std::byte> bytes;
+  std::vector<std::string> dependencies;
+};
+
+/// Runs clang with `extra` behind the options that all targets share, or finds what it made before.
+Result<ClangOutput> run_clang(const Source& source, const Target& target, const Toolchain& tools,
+                              const std::vector<std::string>& extra);
+
+/// The same, but only the preprocessor.
+Result<ClangOutput> preprocess(const Source& source, const Target& target, const Toolchain& tools,
+                               const std::vector<std::string>& extra);
 
 /// A compile_failed that names file and target.
 Error compile_error(const Source& source, const Target& target, std::string_view text);

@@ -38,18 +38,14 @@ std::vector<std::string> hsaco_options(const Target& target) {
 
 }  // namespace
 
-Result<Compiled> compile_gpu(const Source& source, const Target& target, const BuildOptions& options) {
-  const auto folder = TemporaryFolder::make();
-  if (!folder) return folder.error();
+Result<Compiled> compile_gpu(const Source& source, const Target& target, const Toolchain& tools) {
   const bool is_ptx = target.format == ObjectFormat::ptx;
-  auto dependencies = run_clang(source, target, options, is_ptx ? ptx_options(target) : hsaco_options(target), *folder);
-  if (!dependencies) return dependencies.error();
-  auto bytes = read_bytes(folder->file("object"));
-  if (!bytes) return bytes.error();
+  auto output = run_clang(source, target, tools, is_ptx ? ptx_options(target) : hsaco_options(target));
+  if (!output) return output.error();
   // Drivers take PTX as a string.
-  if (is_ptx) bytes->push_back(std::byte{0});
-  return Compiled{.objects = {whole_object(source, target, std::move(*bytes))},
-                  .dependencies = std::move(*dependencies)};
+  if (is_ptx) output->bytes.push_back(std::byte{0});
+  return Compiled{.objects = {whole_object(source, target, std::move(output->bytes))},
+                  .dependencies = std::move(output->dependencies)};
 }
 
 }  // namespace pianola::kernel_build

@@ -36,16 +36,12 @@ Result<> check_imports(const Source& source, const Target& target, std::span<con
 
 }  // namespace
 
-Result<Compiled> compile_host(const Source& source, const Target& target, const BuildOptions& options) {
-  const auto folder = TemporaryFolder::make();
-  if (!folder) return folder.error();
-  auto dependencies = run_clang(source, target, options, host_options(target), *folder);
-  if (!dependencies) return dependencies.error();
-  auto bytes = read_bytes(folder->file("object"));
-  if (!bytes) return bytes.error();
-  if (auto ok = check_imports(source, target, *bytes); !ok) return ok.error();
-  return Compiled{.objects = {whole_object(source, target, std::move(*bytes))},
-                  .dependencies = std::move(*dependencies)};
+Result<Compiled> compile_host(const Source& source, const Target& target, const Toolchain& tools) {
+  auto output = run_clang(source, target, tools, host_options(target));
+  if (!output) return output.error();
+  if (auto ok = check_imports(source, target, output->bytes); !ok) return ok.error();
+  return Compiled{.objects = {whole_object(source, target, std::move(output->bytes))},
+                  .dependencies = std::move(output->dependencies)};
 }
 
 }  // namespace pianola::kernel_build

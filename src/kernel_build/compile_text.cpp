@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernel_build/compile.hpp"
+#include "kernel_build/files.hpp"
 #include "kernel_build/glsl_text.hpp"
 #include "kernel_build/kernel_text.hpp"
 #include "kernel_build/msl_text.hpp"
@@ -23,31 +24,51 @@ Result<> check_kernels(const Source& source, const Target& target, const SourceT
                        "its kernels differ from those of the host; a kernel must not depend on the target");
 }
 
-Result<std::vector<std::byte>> run_glslang(const Source& source, const Target& target, const BuildOptions& options,
+/// Without #line directives, which hold paths and change nothing in what is made.
+std::string without_lines(std::string_view text) {
+  std::string result;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    if (!line.starts_with("#line")) result.append(line).append("\n");
+    at = end + 1;
+  }
+  return result;
+}
+
+Result<std::vector<std::byte>> run_glslang(const Source& source, const Target& target, const Toolchain& tools,
                                            const std::string& name, const std::string& glsl) {
+  const std::vector<std::string> how = {
+      tools.programs.glslang, "--quiet", "-V", "--target-env", std::string(target.arch), "-e", name,
+      "--source-entrypoint",  "main"};
+  const std::string text = without_lines(glsl);
+  if (auto found = tools.cache.find_text(how, text); found) return std::move(*found);
   const auto folder = TemporaryFolder::make();
   if (!folder) return folder.error();
   const std::string input = folder->file("kernel.comp");
   if (auto ok = write_bytes(input, std::as_bytes(std::span(glsl))); !ok) return ok.error();
-  const auto result = run_process({options.compilers.glslang, "--quiet", "-V", "--target-env", std::string(target.arch),
-                                   "-e", name, "--source-entrypoint", "main", input, "-o", folder->file("object")});
+  std::vector<std::string> command = how;
+  command.insert(command.end(), {input, "-o", folder->file("object")});
+  const auto result = run_process(command);
   if (!result) return compile_error(source, target, result.error().message);
   if (result->status != 0) {
     return compile_error(source, target, fmt::format("kernel '{}' is not accepted\n{}", name, result->output));
   }
-  return read_bytes(folder->file("object"));
+  auto bytes = read_bytes(folder->file("object"));
+  if (bytes) tools.cache.keep_text(how, text, *bytes);
+  return bytes;
 }
 
 }  // namespace
 
-Result<Compiled> compile_spirv(const Source& source, const Target& target, const BuildOptions& options) {
-  auto text = read_kernel_text(source, target, options);
+Result<Compiled> compile_spirv(const Source& source, const Target& target, const Toolchain& tools) {
+  auto text = read_kernel_text(source, target, tools);
   if (!text) return text.error();
   if (auto ok = check_kernels(source, target, *text); !ok) return ok.error();
   Compiled compiled{.objects = {}, .dependencies = std::move(text->dependencies)};
   for (uint32_t i = 0; i < source.kernels.size(); ++i) {
     const std::string& name = source.kernels[i].info.name;
-    auto bytes = run_glslang(source, target, options, name, glsl_of(source.kernels[i], *text, text->kernels[i]));
+    auto bytes = run_glslang(source, target, tools, name, glsl_of(source.kernels[i], *text, text->kernels[i]));
     if (!bytes) return bytes.error();
     compiled.objects.push_back({.format = target.format,
                                 .arch = std::string(target.arch),
@@ -57,8 +78,8 @@ Result<Compiled> compile_spirv(const Source& source, const Target& target, const
   return compiled;
 }
 
-Result<Compiled> compile_msl(const Source& source, const Target& target, const BuildOptions& options) {
-  auto text = read_kernel_text(source, target, options);
+Result<Compiled> compile_msl(const Source& source, const Target& target, const Toolchain& tools) {
+  auto text = read_kernel_text(source, target, tools);
   if (!text) return text.error();
   if (auto ok = check_kernels(source, target, *text); !ok) return ok.error();
   const std::string msl = msl_of(source, *text);

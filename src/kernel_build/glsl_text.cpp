@@ -55,10 +55,10 @@ std::string name_of(const Declaration& declaration) {
 
 std::string buffer_text(const DialectKernel& kernel, const Declaration& declaration) {
   const KernelBinding& binding = kernel.info.bindings[declaration.index];
+  const char* qualifier = !writes(binding.access) ? "readonly " : !reads(binding.access) ? "writeonly " : "";
   return fmt::format("layout(set = {}, binding = {}, std430) {}{}buffer PianolaBuffer{} {{ {} {}[]; }};\n", binding.set,
-                     binding.binding, kernel.info.may_alias ? "" : "restrict ",
-                     writes(binding.access) ? "" : "readonly ", declaration.index, declaration.type,
-                     name_of(declaration));
+                     binding.binding, kernel.info.may_alias ? "" : "restrict ", qualifier, declaration.index,
+                     declaration.type, name_of(declaration));
 }
 
 std::string interface_text(const DialectKernel& kernel) {

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "kernel_build/process.hpp"
-
 namespace pianola::kernel_build {
 namespace {
 
@@ -104,17 +102,12 @@ Result<SourceText> split_kernel_text(std::string_view preprocessed) {
   return source;
 }
 
-Result<SourceText> read_kernel_text(const Source& source, const Target& target, const BuildOptions& options) {
-  const auto folder = TemporaryFolder::make();
-  if (!folder) return folder.error();
-  auto dependencies =
-      run_clang(source, target, options, {"-x", "c++", "-E", "-nostdlibinc", "-DPIANOLA_KERNEL_TEXT"}, *folder);
-  if (!dependencies) return dependencies.error();
-  const auto preprocessed = read_text(folder->file("object"));
-  if (!preprocessed) return preprocessed.error();
-  auto text = split_kernel_text(*preprocessed);
+Result<SourceText> read_kernel_text(const Source& source, const Target& target, const Toolchain& tools) {
+  auto output = preprocess(source, target, tools, {"-x", "c++", "-nostdlibinc", "-DPIANOLA_KERNEL_TEXT"});
+  if (!output) return output.error();
+  auto text = split_kernel_text({reinterpret_cast<const char*>(output->bytes.data()), output->bytes.size()});
   if (!text) return compile_error(source, target, text.error().message);
-  text->dependencies = std::move(*dependencies);
+  text->dependencies = std::move(output->dependencies);
   return text;
 }
 

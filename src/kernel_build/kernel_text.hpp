@@ -22,7 +22,7 @@ struct SourceText {
 };
 
 /// Preprocesses a source and cuts it. Errors: io, compile_failed.
-Result<SourceText> read_kernel_text(const Source& source, const Target& target, const BuildOptions& options);
+Result<SourceText> read_kernel_text(const Source& source, const Target& target, const Toolchain& tools);
 
 /// Cuts text that the preprocessor wrote for PIANOLA_KERNEL_TEXT. Errors: compile_failed.
 Result<SourceText> split_kernel_text(std::string_view preprocessed);

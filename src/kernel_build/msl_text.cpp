@@ -145,15 +145,31 @@ std::string locals_of(const DialectKernel& kernel) {
   return text;
 }
 
+/// #line directives with the file's name alone: the text is kept in a library and read on other machines.
+std::string with_short_lines(const std::string& text) {
+  std::string result;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    std::string line = text.substr(at, end - at);
+    const size_t quote = line.find('"');
+    const size_t slash = line.rfind('/');
+    if (line.starts_with("#line") && slash != std::string::npos) line.erase(quote + 1, slash - quote);
+    result += line + "\n";
+    at = end + 1;
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string msl_of(const Source& source, const SourceText& text) {
   std::string msl(prologue);
-  msl += rename_words(text.common, reserved);
+  msl += with_short_lines(rename_words(text.common, reserved));
   for (const DialectKernel& kernel : source.kernels) {
     const auto body = std::ranges::find(text.kernels, kernel.info.name, &KernelText::name);
     if (body == text.kernels.end()) continue;
-    msl += structs_of(kernel) + signature_of(kernel) + locals_of(kernel) + rename_words(body->body, reserved) + "}\n";
+    msl += structs_of(kernel) + signature_of(kernel) + locals_of(kernel) +
+           with_short_lines(rename_words(body->body, reserved)) + "}\n";
   }
   return msl;
 }

@@ -2,62 +2,33 @@
 // The built-in kernels' host code, called directly, compared with the obvious loops byte by byte.
 #include "format/builtin_kernels.hpp"
 
-#include <dlfcn.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <random>
 #include <string>
 
-#include "pianola/kernel_abi.h"
+#include "kernel_host_object.hpp"
 
 namespace pianola {
 namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// Host objects loaded from the library, one an architecture that this machine runs.
 class BuiltinKernels : public testing::TestWithParam<std::string> {
  protected:
-  void SetUp() override {
-    for (const CodeObject& object : builtin_kernels().objects()) {
-      if (object.format == ObjectFormat::host && object.arch == GetParam()) load(object);
-    }
-    ASSERT_NE(handle_, nullptr) << dlerror();
-  }
-
-  void TearDown() override {
-    if (handle_ != nullptr) dlclose(handle_);
-  }
+  void SetUp() override { ASSERT_TRUE(object_.is_loaded()); }
 
   void run(const BuiltinDispatch& dispatch, std::vector<void*> buffers) {
-    const auto kernel = reinterpret_cast<pianola_host_kernel>(dlsym(handle_, std::string(dispatch.kernel).c_str()));
-    ASSERT_NE(kernel, nullptr) << dispatch.kernel;
     const Kernel entry = builtin_kernels()[dispatch.kernel];
     ASSERT_TRUE(entry.is_present());
     ASSERT_EQ(entry.info().constant_bytes, 4 * dispatch.constants.size());
     ASSERT_EQ(entry.info().bindings.size(), buffers.size());
-    const pianola_host_launch launch{.buffers = buffers.data(),
-                                     .constants = dispatch.constants.data(),
-                                     .groups = {dispatch.groups, 1, 1},
-                                     .reserved = 0,
-                                     .begin = 0,
-                                     .end = dispatch.groups};
-    kernel(&launch);
+    ASSERT_TRUE(
+        object_.run(std::string(dispatch.kernel), {dispatch.groups, 1, 1}, std::move(buffers), dispatch.constants));
   }
 
  private:
-  void load(const CodeObject& object) {
-    const int file = memfd_create("kernels", 0);
-    ASSERT_GE(file, 0);
-    ASSERT_EQ(write(file, object.bytes.data(), object.bytes.size()), static_cast<ssize_t>(object.bytes.size()));
-    handle_ = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
-    close(file);
-  }
-
-  void* handle_ = nullptr;
+  HostObject object_{builtin_kernels(), GetParam()};
 };
 
 /// Memory whose first byte lies at a multiple of 16, filled with noise.
@@ -147,18 +118,7 @@ TEST_P(BuiltinKernels, UpdateCarriesUpTo960BytesToAnyAddress) {
   }
 }
 
-std::vector<std::string> runnable() {
-#if defined(__x86_64__)
-  std::vector<std::string> archs = {"x86-64"};
-  if (__builtin_cpu_supports("x86-64-v3")) archs.emplace_back("x86-64-v3");
-  if (__builtin_cpu_supports("x86-64-v4")) archs.emplace_back("x86-64-v4");
-  return archs;
-#else
-  return {"aarch64"};
-#endif
-}
-
-INSTANTIATE_TEST_SUITE_P(Host, BuiltinKernels, testing::ValuesIn(runnable()), [](const auto& each) {
+INSTANTIATE_TEST_SUITE_P(Host, BuiltinKernels, testing::ValuesIn(runnable_archs()), [](const auto& each) {
   std::string name = each.param;
   std::ranges::replace(name, '-', '_');
   return name;

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel_build/check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pianola::kernel_build {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+constexpr uint32_t pointer_size = 8;
+
+std::string_view to_text(Access access) {
+  return access == Access::in ? "in" : access == Access::out ? "out" : "inout";
+}
+
+/// A file may know that less is done than is declared, never that more is.
+bool allows(Access declared, Access found) {
+  return (static_cast<uint8_t>(found) & ~static_cast<uint8_t>(declared)) == 0;
+}
+
+void compare_sizes(const KernelInfo& kernel, const Reflection& file, Lines& lines) {
+  if (file.constant_bytes && *file.constant_bytes != kernel.constant_bytes) {
+    lines.push_back(
+        fmt::format("{} bytes of constants, the library says {}", *file.constant_bytes, kernel.constant_bytes));
+  }
+  if (file.workgroup && *file.workgroup != kernel.workgroup) {
+    const auto& [x, y, z] = *file.workgroup;
+    lines.push_back(fmt::format("workgroups of {} x {} x {}, the library says {} x {} x {}", x, y, z,
+                                kernel.workgroup[0], kernel.workgroup[1], kernel.workgroup[2]));
+  }
+  const uint32_t threads = kernel.workgroup[0] * kernel.workgroup[1] * kernel.workgroup[2];
+  if (file.threads && *file.threads < threads) {
+    lines.push_back(fmt::format("at most {} threads in a workgroup, the library says {}", *file.threads, threads));
+  }
+  // A compiler may drop arrays that a kernel does not use, and pad those that it keeps.
+  if (file.shared_bytes && *file.shared_bytes > kernel.shared_bytes + 64) {
+    lines.push_back(
+        fmt::format("{} bytes of shared memory, the library says {}", *file.shared_bytes, kernel.shared_bytes));
+  }
+}
+
+void compare_bindings(const KernelInfo& kernel, const Reflection& file, Lines& lines) {
+  for (const NumberedBinding& found : *file.bindings) {
+    const auto same_place = [&](const KernelBinding& each) {
+      return each.set == found.set && each.binding == found.binding;
+    };
+    const auto declared = std::ranges::find_if(kernel.bindings, same_place);
+    if (declared == kernel.bindings.end()) {
+      lines.push_back(fmt::format("a binding ({}, {}) that the library lacks", found.set, found.binding));
+      continue;
+    }
+    if (found.access && !allows(declared->access, *found.access)) {
+      lines.push_back(fmt::format("binding '{}' is {}, the library says {}", declared->name, to_text(*found.access),
+                                  to_text(declared->access)));
+    }
+    if (found.element_size && *found.element_size != declared->element_size) {
+      lines.push_back(fmt::format("elements of binding '{}' have {} bytes, the library says {}", declared->name,
+                                  *found.element_size, declared->element_size));
+    }
+  }
+}
+
+/// The parameters that the library's description leads to: bindings' addresses in order, then the constants.
+std::vector<Parameter> expected_parameters(const KernelInfo& kernel) {
+  std::vector<Parameter> all;
+  for (const KernelBinding& binding : kernel.bindings) {
+    const auto offset = static_cast<uint32_t>(all.size()) * pointer_size;
+    all.push_back({.offset = offset, .size = pointer_size, .is_buffer = true, .access = binding.access});
+  }
+  const auto start = static_cast<uint32_t>(all.size()) * pointer_size;
+  for (const KernelConstant& constant : kernel.constants) {
+    all.push_back({.offset = start + constant.offset, .size = constant.size, .is_buffer = false, .access = {}});
+  }
+  return all;
+}
+
+void compare_parameters(const KernelInfo& kernel, const Reflection& file, Lines& lines) {
+  const std::vector<Parameter> expected = expected_parameters(kernel);
+  if (expected.size() != file.parameters->size()) {
+    lines.push_back(fmt::format("{} parameters, the library says {}", file.parameters->size(), expected.size()));
+    return;
+  }
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const Parameter& found = (*file.parameters)[i];
+    const Parameter& declared = expected[i];
+    if (found.offset != declared.offset || found.size != declared.size) {
+      lines.push_back(fmt::format("parameter {} has {} bytes at {}, the library says {} at {}", i, found.size,
+                                  found.offset, declared.size, declared.offset));
+    } else if (found.is_buffer && *found.is_buffer != *declared.is_buffer) {
+      lines.push_back(fmt::format("parameter {} is {}, the library says {}", i,
+                                  *found.is_buffer ? "a buffer" : "a value",
+                                  *declared.is_buffer ? "a buffer" : "a value"));
+    } else if (found.access && declared.access && !allows(*declared.access, *found.access)) {
+      lines.push_back(
+          fmt::format("parameter {} is {}, the library says {}", i, to_text(*found.access), to_text(*declared.access)));
+    }
+  }
+}
+
+}  // namespace
+
+Lines compare(const KernelInfo& kernel, const Reflection& reflection) {
+  Lines lines;
+  compare_sizes(kernel, reflection, lines);
+  if (reflection.bindings) compare_bindings(kernel, reflection, lines);
+  if (reflection.parameters) compare_parameters(kernel, reflection, lines);
+  return lines;
+}
+
+Lines find_disagreements(std::span<const KernelInfo> kernels, const ObjectView& object) {
+  const std::string target = fmt::format("{} for {}", to_string(object.format), object.arch);
+  if (object.format == ObjectFormat::msl || object.format == ObjectFormat::metallib) return {};
+  const auto reflections = reflect(object.format, object.bytes);
+  if (!reflections) return {fmt::format("{}: {}", target, reflections.error().message)};
+  Lines lines;
+  for (const CodeObject::Entry& entry : object.entries) {
+    const std::string& name = kernels[entry.kernel].name;
+    const auto found = std::ranges::find(*reflections, entry.symbol, &Reflection::symbol);
+    if (found == reflections->end()) {
+      lines.push_back(fmt::format("kernel '{}', {}: the file has no '{}'", name, target, entry.symbol));
+      continue;
+    }
+    for (const std::string& line : compare(kernels[entry.kernel], *found)) {
+      lines.push_back(fmt::format("kernel '{}', {}: the file says {}", name, target, line));
+    }
+  }
+  return lines;
+}
+
+}  // namespace pianola::kernel_build

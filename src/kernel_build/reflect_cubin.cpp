@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUDA binaries: the attributes in the sections .nv.info.KERNEL. Their numbers are those that `cuobjdump -elf` names;
+// the format is not published, so an unknown attribute is passed over.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernel_build/elf.hpp"
+#include "kernel_build/reflect.hpp"
+
+namespace pianola::kernel_build {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+template <class T>
+T value_at(Bytes bytes, size_t offset) {
+  T value{};
+  if (offset + sizeof(T) <= bytes.size()) std::memcpy(&value, bytes.data() + offset, sizeof(T));
+  return value;
+}
+
+constexpr uint8_t format_with_size = 4;
+constexpr uint8_t max_threads = 0x05;
+constexpr uint8_t required_threads = 0x10;
+constexpr uint8_t parameter_info = 0x17;
+
+void read_attribute(uint8_t attribute, Bytes value, Reflection& reflection) {
+  if (attribute == parameter_info && value.size() >= 12) {
+    const auto packed = value_at<uint32_t>(value, 8);
+    reflection.parameters->push_back({.offset = value_at<uint16_t>(value, 6),
+                                      .size = (packed >> 18U) & 0x3fffU,
+                                      .is_buffer = std::nullopt,
+                                      .access = std::nullopt});
+  } else if ((attribute == max_threads || attribute == required_threads) && value.size() >= 12) {
+    const std::array<uint32_t, 3> sides = {value_at<uint32_t>(value, 0), value_at<uint32_t>(value, 4),
+                                           value_at<uint32_t>(value, 8)};
+    reflection.threads = sides[0] * sides[1] * sides[2];
+    if (attribute == required_threads) reflection.workgroup = sides;
+  }
+}
+
+void read_attributes(Bytes bytes, Reflection& reflection) {
+  while (bytes.size() >= 4) {
+    const auto format = value_at<uint8_t>(bytes, 0);
+    const auto attribute = value_at<uint8_t>(bytes, 1);
+    const auto size = value_at<uint16_t>(bytes, 2);
+    bytes = bytes.subspan(4);
+    if (format != format_with_size) continue;
+    if (size > bytes.size()) return;
+    read_attribute(attribute, bytes.first(size), reflection);
+    bytes = bytes.subspan(size);
+  }
+}
+
+}  // namespace
+
+Result<std::vector<Reflection>> reflect_cubin(Bytes bytes) {
+  const auto elf = read_elf(bytes);
+  if (!elf) return elf.error();
+  if (elf->machine != elf_machine_cuda) {
+    return Error{.code = Errc::corrupt, .message = fmt::format("CUDA binary: it is for machine {}", elf->machine)};
+  }
+  constexpr std::string_view prefix = ".nv.info.";
+  std::vector<Reflection> all;
+  for (const ElfSection& section : elf->sections) {
+    if (!section.name.starts_with(prefix)) continue;
+    Reflection reflection{.symbol = std::string(section.name.substr(prefix.size()))};
+    reflection.parameters.emplace();
+    read_attributes(section.bytes, reflection);
+    std::ranges::sort(*reflection.parameters, {}, &Parameter::offset);
+    for (Parameter& parameter : *reflection.parameters) {
+      if (parameter.size != 8) parameter.is_buffer = false;
+    }
+    all.push_back(std::move(reflection));
+  }
+  return all;
+}
+
+}  // namespace pianola::kernel_build
