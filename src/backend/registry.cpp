@@ -5,14 +5,20 @@
 #include "backend/backend.hpp"
 #include "backend/cpu/device.hpp"
 #include "backend/null/device.hpp"
+#if PIANOLA_METAL
+#include "backend/metal/entry.hpp"
+#endif
 
 namespace pianola::backend {
 namespace {
 
-constexpr std::array entries = {
-    Entry{.name = "cpu", .count = cpu::CpuDevice::count, .open = cpu::CpuDevice::open},
-    Entry{.name = "null", .automatic = false, .count = null::NullDevice::count, .open = null::NullDevice::open},
-};
+constexpr auto entries = std::to_array<Entry>({
+#if PIANOLA_METAL
+    {.name = "metal", .indexed = false, .automatic = PIANOLA_METAL_IS_REAL, .count = metal::count, .open = metal::open},
+#endif
+    {.name = "cpu", .count = cpu::CpuDevice::count, .open = cpu::CpuDevice::open},
+    {.name = "null", .automatic = false, .count = null::NullDevice::count, .open = null::NullDevice::open},
+});
 
 }  // namespace
 

@@ -78,7 +78,8 @@ struct InFlight {
 /// What a queue shares with the completion handlers, which may outlive it.
 class Flights {
  public:
-  std::list<InFlight>::iterator add(InFlight flight);
+  /// `flight` has one element. Cannot fail, so that a job is never lost.
+  std::list<InFlight>::iterator add(std::list<InFlight> flight) noexcept;
   bool has_room();
   /// Metal's own call would block otherwise.
   void wait_for_room();

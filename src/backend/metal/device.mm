@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/metal/device.hpp"
 
+#include <TargetConditionals.h>
+
 #include <algorithm>
 
 #include "backend/metal/convert.hpp"

@@ -42,9 +42,9 @@ void Emitter::open(Open kind) {
   written_anywhere_ = false;
 }
 
-void Emitter::sync(std::span<const Range> ranges, bool everything) {
+void Emitter::sync(std::span<const Range> ranges) {
   if (open_ != Open::compute) return;  // blits of an encoder run in order, and the end of an encoder orders the rest
-  barrier_everything_ = barrier_everything_ || everything;
+  barrier_everything_ = barrier_everything_ || ranges.empty();
   for (const Range& range : ranges) {
     const auto slot = static_cast<uint32_t>(range.slot);
     if (std::ranges::find(barrier_slots_, slot) == barrier_slots_.end()) barrier_slots_.push_back(slot);
@@ -229,7 +229,9 @@ void Emitter::dispatch(const DispatchCommand& command) {
   out.argument_count = static_cast<uint32_t>(command.bindings().size());
   out.uses_argument_buffer = out.argument_count > max_direct_buffers;
   for (const Range& range : command.bindings()) {
-    program_.arguments.push_back({place_of(range), static_cast<Access>(range.tag)});
+    Place place = place_of(range);
+    if (range.size == 0) place.offset = 0;  // Metal refuses to bind the very end of a buffer
+    program_.arguments.push_back({place, static_cast<Access>(range.tag)});
   }
   add_uses(out, command);
   out.first_constant = static_cast<uint32_t>(program_.constants.size());

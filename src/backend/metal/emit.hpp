@@ -16,8 +16,8 @@ class Emitter {
   Emitter(Program& program, const Plan::Data& plan)
       : program_(program), plan_(plan), commands_(*plan.commands.data()) {}
 
-  /// What follows waits for these ranges, or for everything.
-  void sync(std::span<const Range> ranges, bool everything);
+  /// What follows waits for these ranges; none means everything.
+  void sync(std::span<const Range> ranges);
   void node(const PlanNode& node, bool as_blit);
 
  private:
@@ -46,8 +46,8 @@ class Emitter {
   const PlanNode* node_ = nullptr;
   bool barrier_everything_ = false;
   std::vector<uint32_t> barrier_slots_;
-  std::vector<Range> written_;       ///< by the dispatches of the open compute encoder
-  bool written_anywhere_ = false;    ///< one of them is opaque
+  std::vector<Range> written_;     ///< by the dispatches of the open compute encoder
+  bool written_anywhere_ = false;  ///< one of them is opaque
 };
 
 /// The step for a built-in kernel whose arguments are known; appends its arguments and its padded constants.

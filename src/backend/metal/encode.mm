@@ -25,6 +25,9 @@ class Encoding {
  public:
   Encoding(id<MTLCommandBuffer> commands, MetalExecutable& executable, const Bindings& bindings)
       : commands_(commands), x_(executable), program_(executable.program), bindings_(bindings) {}
+  ~Encoding() { end(); }
+  Encoding(const Encoding&) = delete;
+  Encoding& operator=(const Encoding&) = delete;
   Result<> run();
   std::vector<ArgumentBuffer> argument_buffers;
 
@@ -124,9 +127,7 @@ Result<> Encoding::run(const Step& step) {
   const auto no_encoder = [] { return call_error(Errc::out_of_memory, "commandEncoder", "no command encoder", nil); };
   switch (step.kind) {
     case Step::Kind::blit:
-    case Step::Kind::compute:
-      end();
-      return {};
+    case Step::Kind::compute: end(); return {};
     case Step::Kind::barrier: barrier(step); return {};
     case Step::Kind::fill:
       if (!open_blit(step)) return no_encoder();

@@ -22,8 +22,8 @@ struct Candidate {
 enum class Layout : uint8_t { compute, blit, blit_then_compute, compute_then_blit };
 
 struct Grouping {
-  std::vector<Layout> layouts;   ///< one a wave
-  std::vector<bool> is_blit;     ///< one a candidate
+  std::vector<Layout> layouts;  ///< one a wave
+  std::vector<bool> is_blit;    ///< one a candidate
 };
 
 /// `first` cuts the candidates into waves: wave i is [first[i], first[i + 1]). The cheapest choice by the profile's

@@ -30,7 +30,8 @@ std::optional<Found> find_code(const KernelLibrary& library, uint32_t entry) {
 
 /// A metallib is loaded from a file: loading from memory needs libdispatch, which not every build has.
 id<MTLLibrary> library_from_bytes(id<MTLDevice> device, std::span<const std::byte> bytes, NSError** error) {
-  NSString* name = [NSString stringWithFormat:@"pianola-%@.metallib", [[NSProcessInfo processInfo] globallyUniqueString]];
+  NSString* name =
+      [NSString stringWithFormat:@"pianola-%@.metallib", [[NSProcessInfo processInfo] globallyUniqueString]];
   NSString* path = [NSTemporaryDirectory() stringByAppendingPathComponent:name];
   NSData* data = [NSData dataWithBytes:bytes.data() length:bytes.size()];
   if (![data writeToFile:path atomically:NO]) return nil;
@@ -75,8 +76,9 @@ Result<std::shared_ptr<const Pipeline>> PipelineCache::make(Loaded& loaded, uint
                       fmt::format("kernel '{}': its Metal code has no function '{}'", info.name, *code->symbol), nil);
   }
   NSError* error = nil;
-  pipeline->state = Ref<id<MTLComputePipelineState>>(
-      [device_ newComputePipelineStateWithFunction:pipeline->function.get() error:&error]);
+  pipeline->state =
+      Ref<id<MTLComputePipelineState>>([device_ newComputePipelineStateWithFunction:pipeline->function.get()
+                                                                              error:&error]);
   if (!pipeline->state) {
     return call_error(Errc::compile_failed, "newComputePipelineStateWithFunction",
                       fmt::format("kernel '{}'", info.name), error);

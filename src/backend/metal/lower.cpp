@@ -5,6 +5,7 @@
 
 #include "backend/metal/emit.hpp"
 #include "backend/metal/group.hpp"
+#include "backend/metal/waves.hpp"
 #include "plan/plan_data.hpp"
 
 namespace pianola::backend::metal {
@@ -22,7 +23,11 @@ bool is_one_byte(const Fill& fill) {
 class Lowering {
  public:
   Lowering(const Plan& plan, const Target& target)
-      : plan_(*plan.data()), commands_(*plan_.commands.data()), target_(target), emit_(program_, plan_) {
+      : plan_(*plan.data()),
+        commands_(*plan_.commands.data()),
+        waves_(waves_of(plan_)),
+        target_(target),
+        emit_(program_, plan_) {
     program_.plan = plan;
   }
   Result<Program> run();
@@ -37,6 +42,7 @@ class Lowering {
   Program program_;
   const Plan::Data& plan_;
   const CommandBuffer::Data& commands_;
+  const WaveOrder waves_;
   const Target& target_;
   Emitter emit_;
 };
@@ -73,16 +79,12 @@ Candidate Lowering::candidate_of(const PlanNode& node) const {
 }
 
 void Lowering::sync_before(size_t wave) {
-  if (wave == 0 || !target_.concurrent) return;
-  const SyncPoint& sync = plan_.syncs[wave - 1];
-  const uint32_t end = plan_.syncs[wave].first_range;
-  const auto ranges = std::span(plan_.sync_ranges).subspan(sync.first_range, end - sync.first_range);
-  emit_.sync(ranges, sync.all_memory || ranges.empty());
+  if (wave != 0 && target_.concurrent) emit_.sync(ranges_before(plan_, wave));
 }
 
 void Lowering::lower_part(size_t wave, const Grouping& grouping, bool blits) {
-  for (uint32_t i = plan_.first_in_wave[wave]; i < plan_.first_in_wave[wave + 1]; ++i) {
-    if (grouping.is_blit[i] == blits) emit_.node(plan_.nodes[static_cast<uint32_t>(plan_.order[i])], blits);
+  for (uint32_t i = waves_.first[wave]; i < waves_.first[wave + 1]; ++i) {
+    if (grouping.is_blit[i] == blits) emit_.node(plan_.nodes[static_cast<uint32_t>(waves_.order[i])], blits);
   }
 }
 
@@ -95,25 +97,22 @@ void Lowering::lower_wave(size_t wave, const Grouping& grouping) {
 
 Result<Program> Lowering::run() {
   std::vector<Candidate> candidates;
-  candidates.reserve(plan_.order.size());
-  for (const NodeId id : plan_.order) {
+  candidates.reserve(waves_.order.size());
+  for (const NodeId id : waves_.order) {
     const PlanNode& node = plan_.nodes[static_cast<uint32_t>(id)];
     if (node.command->op == Op::collective) {
       return Error{.code = Errc::unsupported, .message = "Metal devices have no collectives", .command = node.source};
     }
     candidates.push_back(candidate_of(node));
   }
-  const Grouping grouping = choose_encoders(candidates, plan_.first_in_wave, target_.profile);
-  for (size_t wave = 0; wave + 1 < plan_.first_in_wave.size(); ++wave) lower_wave(wave, grouping);
+  const Grouping grouping = choose_encoders(candidates, waves_.first, target_.profile);
+  for (size_t wave = 0; wave + 1 < waves_.first.size(); ++wave) lower_wave(wave, grouping);
   return std::move(program_);
 }
 
 }  // namespace
 
 Result<Program> lower(const Plan& plan, const Target& target) {
-  if (plan.form() != PlanForm::waves) {
-    return Error{.code = Errc::unsupported, .message = "Metal encodes plans of the form waves, not lanes"};
-  }
   return Lowering(plan, target).run();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan of waves becomes a program of encoders, barriers and commands.
+// A plan becomes a program of encoders, barriers and commands.
 #pragma once
 
 #include "backend/metal/program.hpp"

@@ -59,8 +59,8 @@ struct DispatchStep {
   bool is_indirect = false;
   bool uses_argument_buffer = false;
   uint32_t first_argument = 0, argument_count = 0;
-  uint32_t first_use = 0, use_count = 0;             ///< further memory that the kernel reaches
-  uint32_t first_constant = 0, constant_bytes = 0;   ///< padded to 16
+  uint32_t first_use = 0, use_count = 0;            ///< further memory that the kernel reaches
+  uint32_t first_constant = 0, constant_bytes = 0;  ///< padded to 16
   uint32_t first_named = 0, named_count = 0;
   Place counts;
 };
@@ -76,18 +76,18 @@ struct LateBuiltin {
 
 struct Step {
   enum class Kind : uint8_t {
-    blit,      ///< from here on a blit encoder
-    compute,   ///< from here on a compute encoder, a new one even after another
-    barrier,   ///< of everything, or of the slots [first, first + count) of Program::barrier_slots
-    fill,      ///< index into fills, and so on
+    blit,     ///< from here on a blit encoder
+    compute,  ///< from here on a compute encoder, a new one even after another
+    barrier,  ///< of everything, or of the slots [first, first + count) of Program::barrier_slots
+    fill,     ///< index into fills, and so on
     copy,
     dispatch,
     late,
   } kind = Kind::blit;
   uint32_t first = 0;
-  uint32_t count = 0;  ///< barrier: 0 means everything
-  uint32_t group = 0;  ///< debug group of a command
-  uint32_t source = 0; ///< recorded command
+  uint32_t count = 0;   ///< barrier: 0 means everything
+  uint32_t group = 0;   ///< debug group of a command
+  uint32_t source = 0;  ///< recorded command
 };
 
 /// What a submission encodes, for descriptions and golden numbers. Dispatches without work still count.

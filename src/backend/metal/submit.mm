@@ -13,9 +13,11 @@ constexpr size_t max_in_flight = 128;
 
 }  // namespace
 
-std::list<InFlight>::iterator Flights::add(InFlight flight) {
+std::list<InFlight>::iterator Flights::add(std::list<InFlight> flight) noexcept {
+  const auto at = flight.begin();
   const std::lock_guard lock(mutex_);
-  return flights_.insert(flights_.end(), std::move(flight));
+  flights_.splice(flights_.end(), flight);
+  return at;
 }
 
 bool Flights::has_room() {
@@ -73,8 +75,10 @@ std::optional<Error> MetalQueue::start(Job& job) {
     return Error{.code = Errc::device_lost, .message = "the Metal device was lost by an earlier submission"};
   }
   auto& executable = static_cast<MetalExecutable&>(*job.executable);
+  std::list<InFlight> one(1);
   if (executable.program.steps.empty()) {
-    flights_->land(flights_->add({.job = std::move(job)}), std::nullopt);
+    one.front().job = std::move(job);
+    flights_->land(flights_->add(std::move(one)), std::nullopt);
     return std::nullopt;
   }
   @autoreleasepool {
@@ -83,7 +87,9 @@ std::optional<Error> MetalQueue::start(Job& job) {
     auto argument_buffers = encode(commands, executable, *job.bindings);
     if (!argument_buffers) return argument_buffers.error();
     const auto flights = flights_;
-    const auto flight = flights->add({.job = std::move(job), .argument_buffers = std::move(*argument_buffers)});
+    one.front().argument_buffers = std::move(*argument_buffers);
+    one.front().job = std::move(job);
+    const auto flight = flights->add(std::move(one));
     [commands addCompletedHandler:^(id<MTLCommandBuffer> done) {
       std::optional<Error> error;
       if ([done status] == MTLCommandBufferStatusError) error = command_buffer_error([done error]);
