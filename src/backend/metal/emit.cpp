@@ -9,7 +9,7 @@ namespace {
 
 /// Beyond this many buffers one barrier of everything is cheaper than naming them.
 constexpr size_t max_named_resources = 8;
-constexpr uint64_t block = 16;
+constexpr uint64_t block_bytes = 16;
 
 Place place_of(const Range& range) {
   return {static_cast<uint32_t>(range.slot), range.offset};
@@ -86,7 +86,8 @@ void Emitter::node(const PlanNode& node, bool as_blit) {
 /// Staged bytes lie in their 16-byte block as their destination does, so that whole blocks can be copied.
 uint64_t Emitter::stage(const Update& update) {
   auto& staged = program_.staged;
-  const uint64_t at = (staged.size() + block - 1) / block * block + update.destination.offset % block;
+  const uint64_t at =
+      (staged.size() + block_bytes - 1) / block_bytes * block_bytes + update.destination.offset % block_bytes;
   staged.resize(at + update.destination.size);
   std::memcpy(staged.data() + at, update.bytes().data(), update.destination.size);
   program_.stats.staged_bytes += update.destination.size;
@@ -135,8 +136,8 @@ void Emitter::builtin(const LateBuiltin& what) {
 
 void Emitter::builtin_piece(const LateBuiltin& what) {
   ++program_.stats.dispatches;
-  const bool is_known =
-      slot_alignment(what.to.slot) % block == 0 && (what.is_fill || slot_alignment(what.from.slot) % block == 0);
+  const bool is_known = slot_alignment(what.to.slot) % block_bytes == 0 &&
+                        (what.is_fill || slot_alignment(what.from.slot) % block_bytes == 0);
   if (!is_known) {
     for (const char* name : {"pianola_fill", "pianola_copy_blocks", "pianola_copy_words"}) {
       kernel_index(builtin_key(name));
@@ -163,7 +164,7 @@ DispatchStep builtin_step(const BuiltinDispatch& builtin, const LateBuiltin& wha
     arguments.push_back({place, access});
     // Where there is no whole block, its place may lie past the memory's end, which Metal refuses.
     const bool has_blocks = block_offset < what.size;
-    place.offset = has_blocks ? place.offset + block_offset : place.offset / block * block;
+    place.offset = has_blocks ? place.offset + block_offset : place.offset / block_bytes * block_bytes;
     arguments.push_back({place, access});
   };
   if (!what.is_fill) add_twice(what.from, builtin.source_block_offset, Access::in);
@@ -172,7 +173,7 @@ DispatchStep builtin_step(const BuiltinDispatch& builtin, const LateBuiltin& wha
   const auto bytes = std::as_bytes(std::span(builtin.constants));
   out.first_constant = static_cast<uint32_t>(constants.size());
   constants.insert(constants.end(), bytes.begin(), bytes.end());
-  constants.resize((constants.size() + block - 1) / block * block);
+  constants.resize((constants.size() + block_bytes - 1) / block_bytes * block_bytes);
   out.constant_bytes = static_cast<uint32_t>(constants.size()) - out.first_constant;
   return out;
 }
@@ -237,7 +238,7 @@ void Emitter::dispatch(const DispatchCommand& command) {
   out.first_constant = static_cast<uint32_t>(program_.constants.size());
   const auto bytes = command.constants();
   program_.constants.insert(program_.constants.end(), bytes.begin(), bytes.end());
-  program_.constants.resize((program_.constants.size() + block - 1) / block * block);
+  program_.constants.resize((program_.constants.size() + block_bytes - 1) / block_bytes * block_bytes);
   out.constant_bytes = static_cast<uint32_t>(program_.constants.size()) - out.first_constant;
   out.first_named = static_cast<uint32_t>(program_.named.size());
   out.named_count = command.named_count;

@@ -13,8 +13,7 @@ namespace pianola::backend::metal {
 
 class Emitter {
  public:
-  Emitter(Program& program, const Plan::Data& plan)
-      : program_(program), plan_(plan), commands_(*plan.commands.data()) {}
+  Emitter(Program& program, const Plan::Data& plan) : program_(program), commands_(*plan.commands.data()) {}
 
   /// What follows waits for these ranges; none means everything.
   void sync(std::span<const Range> ranges);
@@ -40,7 +39,6 @@ class Emitter {
   void note_writes(const DispatchCommand& command);
 
   Program& program_;
-  const Plan::Data& plan_;
   const CommandBuffer::Data& commands_;
   Open open_ = Open::none;
   const PlanNode* node_ = nullptr;
