@@ -11,20 +11,26 @@
 #if PIANOLA_HAS_HIP
 #include "backend/hip/device.hpp"
 #endif
+#if PIANOLA_METAL
+#include "backend/metal/entry.hpp"
+#endif
 
 namespace pianola::backend {
 namespace {
 
-constexpr std::array entries = {
+constexpr auto entries = std::to_array<Entry>({
+#if PIANOLA_METAL
+    {.name = "metal", .indexed = false, .automatic = PIANOLA_METAL_IS_REAL, .count = metal::count, .open = metal::open},
+#endif
 #if PIANOLA_HAS_CUDA
-    Entry{.name = "cuda", .indexed = true, .count = cuda::count, .open = cuda::open},
+    {.name = "cuda", .indexed = true, .count = cuda::count, .open = cuda::open},
 #endif
 #if PIANOLA_HAS_HIP
-    Entry{.name = "hip", .indexed = true, .count = hip::count, .open = hip::open},
+    {.name = "hip", .indexed = true, .count = hip::count, .open = hip::open},
 #endif
-    Entry{.name = "cpu", .count = cpu::CpuDevice::count, .open = cpu::CpuDevice::open},
-    Entry{.name = "null", .automatic = false, .count = null::NullDevice::count, .open = null::NullDevice::open},
-};
+    {.name = "cpu", .count = cpu::CpuDevice::count, .open = cpu::CpuDevice::open},
+    {.name = "null", .automatic = false, .count = null::NullDevice::count, .open = null::NullDevice::open},
+});
 
 }  // namespace
 

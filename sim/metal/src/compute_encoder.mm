@@ -33,7 +33,7 @@ bool is_index(NSUInteger index) {
 
 @implementation SimMetalComputeEncoder
 - (void)dealloc {
-  [_pipeline release];
+  if (_parent->_buffer->retained) [_pipeline release];
   [super dealloc];
 }
 - (MTLDispatchType)dispatchType {

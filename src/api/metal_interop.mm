@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pianola/interop/metal.hpp"
+
+#include "api/impl.hpp"
+#include "backend/metal/device.hpp"
+#include "base/guarded.hpp"
+
+namespace pianola::interop::metal {
+namespace {
+
+namespace native = backend::metal;
+
+native::MetalDevice* metal_device(const Device& device) {
+  return device ? dynamic_cast<native::MetalDevice*>(device.impl()->backend.get()) : nullptr;
+}
+
+Error null_event() {
+  return Error{.code = Errc::invalid_argument, .message = "the shared event or the semaphore is null"};
+}
+
+}  // namespace
+
+void* native_device(const Device& device) {
+  const auto* metal = metal_device(device);
+  return metal != nullptr ? (void*)metal->native() : nullptr;
+}
+
+void* native_queue(const Queue& queue) {
+  if (!queue) return nullptr;
+  const auto* metal = dynamic_cast<native::MetalQueue*>(queue.impl()->backend);
+  return metal != nullptr ? (void*)metal->native() : nullptr;
+}
+
+void* native_buffer(const Buffer& buffer) {
+  if (!buffer) return nullptr;
+  const auto* metal = dynamic_cast<native::MetalMemory*>(buffer.impl()->memory.get());
+  return metal != nullptr ? (void*)metal->buffer() : nullptr;
+}
+
+Result<Buffer> import_buffer(const Device& device, void* native_buffer, std::shared_ptr<void> owner) {
+  if (metal_device(device) == nullptr) {
+    return Error{.code = Errc::invalid_argument, .message = "import of a Metal buffer by a device that is not Metal"};
+  }
+  if (native_buffer == nullptr) {
+    return Error{.code = Errc::invalid_argument, .message = "import of a Metal buffer that is null"};
+  }
+  const uint64_t size = [(id<MTLBuffer>)native_buffer length];
+  return Buffer::import(device, {.pointer = native_buffer, .size = size, .owner = std::move(owner)});
+}
+
+Result<> signal_when(const Semaphore& semaphore, uint64_t value, void* shared_event, uint64_t event_value) {
+  if (shared_event == nullptr || !semaphore) return null_event();
+  MTLSharedEventListener* listener = [MTLSharedEventListener new];
+  const auto state = semaphore.state();
+  [(id<MTLSharedEvent>)shared_event notifyListener:listener
+                                           atValue:event_value
+                                             block:^(id<MTLSharedEvent> event, uint64_t reached) {
+                                               (void)event;
+                                               (void)reached;
+                                               if (auto done = state->signal(value); !done) state->fail(done.error());
+                                               [listener release];
+                                             }];
+  return {};
+}
+
+Result<> signal_event_when(void* shared_event, uint64_t event_value, const Semaphore& semaphore, uint64_t value) {
+  if (shared_event == nullptr || !semaphore) return null_event();
+  return guarded([&]() -> Result<> {
+    auto event = native::Ref<id<MTLSharedEvent>>::retained((id<MTLSharedEvent>)shared_event);
+    semaphore.state()->when_reached(value, [event, event_value](const std::optional<Error>& failure) {
+      if (!failure) [event.get() setSignaledValue:event_value];
+    });
+    return {};
+  });
+}
+
+}  // namespace pianola::interop::metal

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// The objects of the Metal backend. entry.hpp lists the files.
+#pragma once
+#import <Metal/Metal.h>
+
+#include <condition_variable>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/backend.hpp"
+#include "backend/host_queue.hpp"
+#include "backend/metal/kernels.hpp"
+#include "backend/metal/lower.hpp"
+#include "backend/metal/ref.hpp"
+
+namespace pianola::backend::metal {
+
+class MetalDevice;
+
+class MetalMemory final : public Memory {
+ public:
+  MetalMemory(MetalDevice& device, Ref<id<MTLBuffer>> buffer, std::shared_ptr<void> owner);
+  void* native() const override { return native_; }
+  std::byte* host() const override { return host_; }
+  Result<> write(uint64_t offset, std::span<const std::byte> bytes) override;
+  Result<> read(uint64_t offset, std::span<std::byte> bytes) override;
+  id<MTLBuffer> buffer() const { return buffer_.get(); }
+
+ private:
+  MetalDevice& device_;
+  Ref<id<MTLBuffer>> buffer_;
+  std::shared_ptr<void> owner_;
+  std::byte* native_ = nullptr;
+  std::byte* host_ = nullptr;
+};
+
+/// Addresses of more buffers than can be bound directly, encoded once for each content.
+using ArgumentBuffer = std::shared_ptr<Ref<id<MTLBuffer>>>;
+
+class MetalExecutable final : public Executable {
+ public:
+  static Result<std::shared_ptr<Executable>> make(MetalDevice& device, const Plan& plan);
+  std::string describe() const override { return to_string(program); }
+
+  /// The argument buffer for these arguments of a dispatch. Thread-safe. Errors: out_of_memory.
+  Result<ArgumentBuffer> argument_buffer(const DispatchStep& step, const Bindings& bindings);
+
+  Program program;
+  std::vector<std::shared_ptr<const Pipeline>> pipelines;  ///< one a kernel of the program
+  Ref<id<MTLBuffer>> staging;                              ///< bytes of updates, or none
+  std::vector<Ref<NSString*>> labels;                      ///< one a debug group
+  bool concurrent = true;
+
+ private:
+  using Content = std::vector<uint64_t>;
+  Result<> load_kernels(MetalDevice& device);
+  Result<> make_staging(MetalDevice& device);
+
+  id<MTLDevice> native_ = nil;
+  std::mutex mutex_;  ///< argument encoders are not thread-safe
+  std::map<uint32_t, Ref<id<MTLArgumentEncoder>>> encoders_;
+  std::map<std::pair<uint32_t, Content>, ArgumentBuffer> argument_buffers_;
+};
+
+/// A job between commit and completion.
+struct InFlight {
+  Job job;
+  std::vector<ArgumentBuffer> argument_buffers;
+  bool is_over = false;
+  std::optional<Error> error;
+};
+
+/// What a queue shares with the completion handlers, which may outlive it.
+class Flights {
+ public:
+  /// `flight` has one element. Cannot fail, so that a job is never lost.
+  std::list<InFlight>::iterator add(std::list<InFlight> flight) noexcept;
+  bool has_room();
+  /// Metal's own call would block otherwise.
+  void wait_for_room();
+  /// Completes what is over, in order of submission.
+  void land(std::list<InFlight>::iterator flight, std::optional<Error> error) noexcept;
+  void wait_until_empty();
+  bool is_lost();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::list<InFlight> flights_;
+  bool is_landing_ = false;
+  bool is_lost_ = false;
+};
+
+class MetalQueue final : public CommandQueue {
+ public:
+  explicit MetalQueue(Ref<id<MTLCommandQueue>> queue);
+  ~MetalQueue() override;
+  void submit(Job job) noexcept override { jobs_->submit(std::move(job)); }
+  id<MTLCommandQueue> native() const { return queue_.get(); }
+
+ private:
+  std::optional<Error> start(Job& job);
+
+  Ref<id<MTLCommandQueue>> queue_;
+  std::shared_ptr<Flights> flights_ = std::make_shared<Flights>();
+  std::unique_ptr<HostQueue> jobs_;
+};
+
+class MetalDevice final : public Device {
+ public:
+  static Result<std::unique_ptr<Device>> open(uint32_t index);
+
+  std::string_view name() const override { return name_; }
+  const DeviceLimits& limits() const override { return limits_; }
+  const DeviceProfile& profile() const override { return target_.profile; }
+  uint32_t queue_count() const override { return static_cast<uint32_t>(queues_.size()); }
+  CommandQueue& queue(uint32_t index) override { return *queues_[index]; }
+  Result<std::unique_ptr<Memory>> allocate(uint64_t size, MemoryKind kind) override;
+  Result<std::unique_ptr<Memory>> import(const NativeMemory& memory) override;
+  Result<std::shared_ptr<Executable>> make_executable(const Plan& plan, const InstantiateOptions& options,
+                                                      const std::shared_ptr<const Bindings>& defaults) override;
+
+  id<MTLDevice> native() const { return device_.get(); }
+  const Target& target() const { return target_; }
+  PipelineCache& pipelines() { return pipelines_; }
+  bool has_argument_buffers() const { return has_argument_buffers_; }
+  /// Copies between a private buffer and one of the host, blocking. Ranges are multiples of 4.
+  Result<> blit(id<MTLBuffer> to, uint64_t to_offset, id<MTLBuffer> from, uint64_t from_offset, uint64_t size);
+
+ private:
+  explicit MetalDevice(Ref<id<MTLDevice>> device);
+
+  Ref<id<MTLDevice>> device_;
+  std::string name_;
+  DeviceLimits limits_;
+  Target target_;
+  bool has_argument_buffers_ = false;
+  PipelineCache pipelines_;
+  Ref<id<MTLCommandQueue>> transfer_queue_;  ///< for reads and writes of private memory
+  std::vector<std::unique_ptr<MetalQueue>> queues_;
+};
+
+/// Encodes the program into the command buffer; gives the argument buffers it uses.
+/// Errors: out_of_memory. After one the command buffer has no open encoder and is to be dropped.
+Result<std::vector<ArgumentBuffer>> encode(id<MTLCommandBuffer> commands, MetalExecutable& executable,
+                                           const Bindings& bindings);
+
+}  // namespace pianola::backend::metal

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Appends commands to a program: opens encoders as late as possible and puts barriers only before work that waits.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "backend/metal/program.hpp"
+#include "format/builtin_kernels.hpp"
+#include "plan/plan_data.hpp"
+
+namespace pianola::backend::metal {
+
+class Emitter {
+ public:
+  Emitter(Program& program, const Plan::Data& plan) : program_(program), commands_(*plan.commands.data()) {}
+
+  /// What follows waits for these ranges; none means everything.
+  void sync(std::span<const Range> ranges);
+  void node(const PlanNode& node, bool as_blit);
+
+ private:
+  enum class Open : uint8_t { none, blit, compute };
+
+  void open(Open kind);
+  void flush_barrier();
+  void step(Step::Kind kind, uint32_t index);
+  uint32_t kernel_index(KernelKey key);
+  uint64_t stage(const Update& update);
+  uint64_t slot_alignment(uint32_t slot) const;
+
+  void fill(const Fill& fill, bool as_blit);
+  void copy(const Place& to, const Place& from, uint64_t size, bool as_blit);
+  void builtin(const LateBuiltin& what);
+  void builtin_piece(const LateBuiltin& what);
+  void dispatch(const DispatchCommand& command);
+  void add_uses(DispatchStep& out, const DispatchCommand& command);
+  bool needs_earlier_encoder(const Range& counts) const;
+  void note_writes(const DispatchCommand& command);
+
+  Program& program_;
+  const CommandBuffer::Data& commands_;
+  Open open_ = Open::none;
+  const PlanNode* node_ = nullptr;
+  bool barrier_everything_ = false;
+  std::vector<uint32_t> barrier_slots_;
+  std::vector<Range> written_;     ///< by the dispatches of the open compute encoder
+  bool written_anywhere_ = false;  ///< one of them is opaque
+};
+
+/// The step for a built-in kernel whose arguments are known; appends its arguments and its padded constants.
+DispatchStep builtin_step(const BuiltinDispatch& builtin, const LateBuiltin& what, std::vector<Argument>& arguments,
+                          std::vector<std::byte>& constants);
+KernelKey builtin_key(std::string_view name);
+
+}  // namespace pianola::backend::metal

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan becomes a program of encoders, barriers and commands.
+#pragma once
+
+#include "backend/metal/program.hpp"
+#include "pianola/device.hpp"
+
+namespace pianola::backend::metal {
+
+/// What lowering has to know of the device.
+struct Target {
+  uint32_t blit_alignment = 4;  ///< offsets and sizes of blits are multiples of it
+  bool concurrent = true;       ///< dispatches of an encoder may overlap; else they run one after another
+  DeviceProfile profile;
+};
+
+/// Errors: unsupported (collectives), with the command's index.
+Result<Program> lower(const Plan& plan, const Target& target);
+
+}  // namespace pianola::backend::metal

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan lowered for Metal: what each submission encodes, in order. Plain data that knows slots and no memory.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pianola/plan.hpp"
+#include "record/commands.hpp"
+
+namespace pianola::backend::metal {
+
+/// Stands for the executable's own buffer, which holds the bytes of updates.
+inline constexpr uint32_t staging_slot = UINT32_MAX;
+
+/// Where constants and argument buffers are bound, and how many buffers are bound directly; kernel libraries'
+/// Metal code follows the same rule.
+inline constexpr uint32_t constants_index = 30;
+inline constexpr uint32_t argument_buffer_index = 0;
+inline constexpr uint32_t max_direct_buffers = 30;
+
+struct Place {
+  uint32_t slot = 0;
+  uint64_t offset = 0;
+};
+
+struct BlitFill {
+  Place to;
+  uint64_t size = 0;
+  uint8_t value = 0;
+};
+struct BlitCopy {
+  Place from, to;
+  uint64_t size = 0;
+};
+
+/// A buffer argument.
+struct Argument {
+  Place place;
+  Access access = Access::inout;
+};
+
+/// A kernel of the program: of one of the recording's libraries, or a built-in one.
+struct KernelKey {
+  static constexpr uint32_t builtin = UINT32_MAX;
+  uint32_t library = 0;
+  uint32_t entry = 0;
+  bool operator==(const KernelKey&) const = default;
+};
+
+struct DispatchStep {
+  uint32_t kernel = 0;  ///< index into Program::kernels
+  std::array<uint32_t, 3> threads = {1, 1, 1};
+  std::array<uint32_t, 3> groups = {1, 1, 1};
+  uint8_t named_groups = 0;  ///< bit i: groups[i] is the id of a named constant
+  bool is_indirect = false;
+  bool uses_argument_buffer = false;
+  uint32_t first_argument = 0, argument_count = 0;
+  uint32_t first_use = 0, use_count = 0;            ///< further memory that the kernel reaches
+  uint32_t first_constant = 0, constant_bytes = 0;  ///< padded to 16
+  uint32_t first_named = 0, named_count = 0;
+  Place counts;
+};
+
+/// A fill or copy by kernel whose alignment is known only when its slots are bound.
+struct LateBuiltin {
+  bool is_fill = false;
+  Place from, to;
+  uint64_t size = 0;
+  std::array<std::byte, 16> pattern{};
+  uint32_t pattern_size = 1;
+};
+
+struct Step {
+  enum class Kind : uint8_t {
+    blit,     ///< from here on a blit encoder
+    compute,  ///< from here on a compute encoder, a new one even after another
+    barrier,  ///< of everything, or of the slots [first, first + count) of Program::barrier_slots
+    fill,     ///< index into fills, and so on
+    copy,
+    dispatch,
+    late,
+  } kind = Kind::blit;
+  uint32_t first = 0;
+  uint32_t count = 0;   ///< barrier: 0 means everything
+  uint32_t group = 0;   ///< debug group of a command
+  uint32_t source = 0;  ///< recorded command
+};
+
+/// What a submission encodes, for descriptions and golden numbers. Dispatches without work still count.
+struct ProgramStats {
+  uint32_t blit_encoders = 0;
+  uint32_t compute_encoders = 0;
+  uint32_t switches = 0;
+  uint32_t barriers = 0;
+  uint32_t blits = 0;
+  uint32_t dispatches = 0;
+  uint64_t staged_bytes = 0;
+};
+
+struct Program {
+  Plan plan;  ///< keeps the recording, its libraries and its group labels
+  std::vector<Step> steps;
+  std::vector<BlitFill> fills;
+  std::vector<BlitCopy> copies;
+  std::vector<DispatchStep> dispatches;
+  std::vector<LateBuiltin> late;
+  std::vector<KernelKey> kernels;
+  std::vector<Argument> arguments;
+  std::vector<Argument> uses;
+  std::vector<NamedConstant> named;
+  std::vector<std::byte> constants;
+  std::vector<uint32_t> barrier_slots;
+  std::vector<std::byte> staged;  ///< contents of the staging buffer
+  ProgramStats stats;
+};
+
+/// One line an encoder, then a line of totals.
+std::string to_string(const Program& program);
+
+}  // namespace pianola::backend::metal

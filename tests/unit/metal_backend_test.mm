@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Metal backend over the software Metal: bad input, failures, limits, lifetimes.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "metal_kernels.hpp"
+#include "sim_metal.hpp"
+
+namespace pianola::metal_test {
+namespace {
+
+class MetalBackend : public testing::Test {
+ protected:
+  void SetUp() override {
+    sim_metal::configure({});
+    sim_metal::clear_faults();
+    sim_metal::take_findings();
+    sim_metal::take_labels();
+    open();
+  }
+  void TearDown() override {
+    for (const auto& finding : sim_metal::take_findings()) ADD_FAILURE() << finding;
+    sim_metal::configure({});
+  }
+  void open() {
+    auto opened = Device::open("metal");
+    ASSERT_TRUE(opened) << to_string(opened.error());
+    device = *opened;
+  }
+  Buffer buffer(uint64_t size, MemoryKind kind = MemoryKind::device) {
+    auto made = device.allocate(size, kind);
+    EXPECT_TRUE(made);
+    return *made;
+  }
+  static std::vector<uint32_t> values(const Buffer& from, size_t count) {
+    std::vector<uint32_t> result(count);
+    EXPECT_TRUE(from.read(0, result));
+    return result;
+  }
+  Result<> run(Recorder& rec, const SubmitInfo& info = {}) {
+    auto commands = rec.finish();
+    if (!commands) return commands.error();
+    auto submission = device.queue().run(*commands, info);
+    if (!submission) return submission.error();
+    return submission->wait();
+  }
+  static Dispatch add(const BufferRef& from, const BufferRef& to, uint32_t addend = 1, uint32_t n = 64) {
+    return {.groups = {(n + 31) / 32}, .constants = {addend, n}, .bindings = {from, to}};
+  }
+
+  Device device;
+  KernelLibrary kernels = test_kernels();
+};
+
+void expect_error(const Result<>& result, Errc code, const std::string& part) {
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, code) << to_string(result.error());
+  EXPECT_NE(to_string(result.error()).find(part), std::string::npos) << to_string(result.error());
+}
+
+/// A library with one kernel of this name and Metal source.
+KernelLibrary broken(const std::string& source, uint32_t threads = 32) {
+  return library_of({add_info("add", threads)}, source);
+}
+
+}  // namespace
+
+TEST_F(MetalBackend, SourceThatDoesNotCompileGivesTheCompilersTextAndTheEntrysName) {
+  Recorder rec;
+  const auto x = rec.buffer(buffer(256));
+  const auto y = rec.buffer(buffer(256));
+  rec.dispatch(broken(prologue + std::string("kernel void add() { nosuch(); }"))["add"], add(x, y));
+  const auto result = run(rec);
+  expect_error(result, Errc::compile_failed, "nosuch");
+  expect_error(result, Errc::compile_failed, "kernel 'add'");
+}
+
+TEST_F(MetalBackend, AMissingEntryIsNamed) {
+  Recorder rec;
+  const auto x = rec.buffer(buffer(256));
+  const auto y = rec.buffer(buffer(256));
+  rec.dispatch(broken(prologue + std::string("kernel void other(device int* p [[buffer(0)]]) { *p = 1; }"))["add"],
+               add(x, y));
+  expect_error(run(rec), Errc::missing_kernel, "no function 'add'");
+}
+
+TEST_F(MetalBackend, AWorkgroupOverThePipelinesLimitIsRefusedWithTheLimit) {
+  sim_metal::Settings small;
+  small.max_threads_per_pipeline = 64;
+  sim_metal::configure(small);
+  Recorder rec;
+  const auto x = rec.buffer(buffer(4096));
+  const auto y = rec.buffer(buffer(4096));
+  rec.dispatch(library_of({add_info("add", 96)}, prologue + std::string(add_source))["add"], add(x, y));
+  expect_error(run(rec), Errc::limit_exceeded, "at most 64");
+}
+
+TEST_F(MetalBackend, AMachineWithoutMetalSaysSo) {
+  sim_metal::Settings none;
+  none.has_device = false;
+  sim_metal::configure(none);
+  const auto opened = Device::open("metal");
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, Errc::no_device);
+}
+
+TEST_F(MetalBackend, AFailedCommandBufferFailsItsSubmissionAndWhoeverWaitsForIt) {
+  Recorder rec;
+  const auto memory = buffer(64);
+  rec.fill(rec.buffer(memory), 1U);
+  const auto commands = *rec.finish();
+  const auto graph = *device.instantiate(commands);
+  const auto semaphore = *Semaphore::create();
+  sim_metal::fail_command_buffer(0, 3);
+  const auto failed = *device.queue().submit(graph, {.signal = {{semaphore, 1}}});
+  const auto waiter = *device.queue(1).submit(graph, {.wait = {{semaphore, 1}}});
+  expect_error(failed.wait(), Errc::execution_failed, "fault asked for");
+  expect_error(waiter.wait(), Errc::dependency_failed, "");
+  EXPECT_TRUE((*device.queue().submit(graph)).wait()) << "the next submission is not affected";
+}
+
+TEST_F(MetalBackend, ARemovedDeviceIsLostForGood) {
+  Recorder rec;
+  const auto memory = buffer(64);
+  rec.fill(rec.buffer(memory), 1U);
+  const auto graph = *device.instantiate(*rec.finish());
+  sim_metal::fail_command_buffer(0, 11);
+  expect_error((*device.queue().submit(graph)).wait(), Errc::device_lost, "");
+  expect_error((*device.queue().submit(graph)).wait(), Errc::device_lost, "");
+}
+
+TEST_F(MetalBackend, EveryCallThatCanFailGivesAnErrorLeaksNothingAndCanBeRetried) {
+  const auto everything = [this]() -> Result<> {
+    auto opened = Device::open("metal");
+    if (!opened) return opened.error();
+    Recorder rec;
+    const auto a = rec.buffer("a", 4096);
+    const auto b = rec.buffer("b", 4096);
+    rec.update(a, std::vector<uint32_t>(1024, 3)).barrier().dispatch(kernels["add"], add(a, b)).barrier();
+    rec.fill(a.view(1, 3), uint8_t{1});
+    std::vector<BufferRef> many(40, a);
+    many.push_back(b);
+    rec.barrier().dispatch(kernels["sum40"], {.groups = {1}, .bindings = many});
+    auto commands = rec.finish();
+    if (!commands) return commands.error();
+    auto graph = opened->instantiate(*commands);
+    if (!graph) return graph.error();
+    auto first = opened->allocate(4096);
+    if (!first) return first.error();
+    auto second = opened->allocate(4096);
+    if (!second) return second.error();
+    auto submission = opened->queue().submit(*graph, {.bindings = {{"a", *first}, {"b", *second}}});
+    if (!submission) return submission.error();
+    return submission->wait();
+  };
+  ASSERT_TRUE(everything());
+  device = {};
+  const long live = sim_metal::live_objects();
+  const uint32_t before = sim_metal::fallible_calls();
+  ASSERT_TRUE(everything());
+  const uint32_t calls = sim_metal::fallible_calls() - before;
+  EXPECT_GT(calls, 10U);
+  for (uint32_t n = 0; n < calls; ++n) {
+    sim_metal::fail_call(n);
+    EXPECT_FALSE(everything()) << "call " << n;
+    sim_metal::clear_faults();
+    for (int i = 0; i < 1000 && sim_metal::live_objects() != live; ++i) usleep(1000);
+    EXPECT_EQ(sim_metal::live_objects(), live) << "call " << n;
+  }
+  EXPECT_TRUE(everything());
+}
+
+TEST_F(MetalBackend, MoreThanThirtyBindingsGoThroughAnArgumentBufferThatIsReused) {
+  std::vector<Buffer> inputs;
+  Recorder rec;
+  Dispatch dispatch{.groups = {1}};
+  for (uint32_t i = 0; i < 40; ++i) {
+    inputs.push_back(buffer(16));
+    EXPECT_TRUE(inputs.back().write(0, std::vector<uint32_t>{i, 2 * i, 3 * i, 1}));
+    dispatch.bindings.push_back(rec.buffer(inputs.back()));
+  }
+  dispatch.bindings.push_back(rec.buffer("out", 16));
+  rec.dispatch(kernels["sum40"], dispatch);
+  const auto graph = *device.instantiate(*rec.finish());
+  const auto one = buffer(16), two = buffer(16);
+  for (int round = 0; round < 3; ++round) {
+    for (const auto& out : {one, two}) {
+      EXPECT_TRUE((*device.queue().submit(graph, {.bindings = {{"out", out}}})).wait());
+      EXPECT_EQ(values(out, 4), (std::vector<uint32_t>{780, 1560, 2340, 40}));
+      EXPECT_TRUE(out.write(0, std::vector<uint32_t>(4)));
+    }
+  }
+}
+
+TEST_F(MetalBackend, HundredsOfSubmissionsInFlightNeverMakeMetalBlock) {
+  Recorder rec;
+  const auto memory = buffer(256);
+  const auto x = rec.buffer(memory);
+  rec.dispatch(kernels["add"], add(x.view(0, 128), x.view(128), 1, 32)).barrier().copy(x.view(0, 128), x.view(128));
+  ASSERT_TRUE(memory.write(0, std::vector<uint32_t>(64)));
+  const auto graph = *device.instantiate(*rec.finish());
+  std::vector<Submission> all;
+  for (int i = 0; i < 400; ++i) all.push_back(*device.queue().submit(graph));
+  for (const auto& submission : all) EXPECT_TRUE(submission.wait());
+  EXPECT_EQ(values(memory, 32), std::vector<uint32_t>(32, 400));
+}
+
+TEST_F(MetalBackend, DroppingEveryHandleInFlightLosesNothing) {
+  const auto memory = buffer(256);
+  ASSERT_TRUE(memory.write(0, std::vector<uint32_t>(64)));
+  const auto semaphore = *Semaphore::create();
+  Submission last;
+  {
+    Recorder rec;
+    const auto scratch = *device.allocate(256);
+    rec.fill(rec.buffer(scratch), 7U).barrier().copy(rec.buffer(memory), rec.buffer(scratch));
+    const auto graph = *device.instantiate(*rec.finish());
+    last = *device.queue().submit(graph, {.wait = {{semaphore, 1}}});
+  }
+  device = {};
+  ASSERT_TRUE(semaphore.signal(1));
+  EXPECT_TRUE(last.wait());
+  EXPECT_EQ(values(memory, 64), std::vector<uint32_t>(64, 7));
+}
+
+TEST_F(MetalBackend, PrivateMemoryIsWrittenAndReadAtAnyByte) {
+  sim_metal::Settings discrete;
+  discrete.unified_memory = false;
+  sim_metal::configure(discrete);
+  open();
+  const auto memory = buffer(21);
+  std::vector<uint8_t> expected(21);
+  ASSERT_TRUE(memory.write(0, expected));
+  for (uint64_t offset = 0; offset < 8; ++offset) {
+    for (uint64_t count = 1; offset + count <= expected.size(); ++count) {
+      const std::vector<uint8_t> bytes(count, static_cast<uint8_t>(16 * offset + count));
+      ASSERT_TRUE(memory.write(offset, bytes));
+      std::copy(bytes.begin(), bytes.end(), expected.begin() + static_cast<ptrdiff_t>(offset));
+      std::vector<uint8_t> back(count);
+      ASSERT_TRUE(memory.read(offset, back));
+      ASSERT_EQ(back, bytes);
+    }
+  }
+  std::vector<uint8_t> all(21);
+  ASSERT_TRUE(memory.read(0, all));
+  EXPECT_EQ(all, expected);
+}
+
+TEST_F(MetalBackend, DebugGroupsBecomeDebugGroupsOfTheEncoder) {
+  Recorder rec;
+  const auto x = rec.buffer(buffer(256));
+  const auto y = rec.buffer(buffer(256));
+  rec.begin_debug_group("outer").dispatch(kernels["add"], add(x, y)).begin_debug_group("inner").barrier();
+  rec.dispatch(kernels["add"], add(y, x)).end_debug_group().end_debug_group();
+  EXPECT_TRUE(run(rec));
+  EXPECT_EQ(sim_metal::take_labels(), (std::vector<std::string>{"push outer", "push inner", "pop", "pop"}));
+}
+
+TEST_F(MetalBackend, AWordWiseFillWouldOverwriteItsNeighboursAndOursDoesNot) {
+  Recorder rec;
+  const auto memory = buffer(16);
+  ASSERT_TRUE(memory.write(0, std::vector<uint8_t>(16, 0xAA)));
+  const auto x = rec.buffer(memory);
+  for (uint64_t i = 1; i < 9; ++i) rec.fill(x.view(i, 1), static_cast<uint8_t>(i));  // neighbours, with no order
+  EXPECT_TRUE(run(rec));
+  std::vector<uint8_t> bytes(16);
+  ASSERT_TRUE(memory.read(0, bytes));
+  EXPECT_EQ(bytes, (std::vector<uint8_t>{0xAA, 1, 2, 3, 4, 5, 6, 7, 8, 0xAA, 0xAA, 0xAA, 0xAA, 0xAA, 0xAA, 0xAA}));
+}
+
+}  // namespace pianola::metal_test

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Native Metal objects in and out.
+#import <Metal/Metal.h>
+#include <gtest/gtest.h>
+
+#include "metal_kernels.hpp"
+#include "pianola/interop/metal.hpp"
+#include "sim_metal.hpp"
+
+namespace pianola::metal_test {
+namespace interop = pianola::interop::metal;
+
+TEST(MetalInterop, HandlesComeOutOfMetalObjectsOnly) {
+  sim_metal::configure({});
+  const auto metal = *Device::open("metal");
+  const auto cpu = *Device::open("cpu");
+  EXPECT_NE(interop::native_device(metal), nullptr);
+  EXPECT_NE(interop::native_queue(metal.queue()), nullptr);
+  EXPECT_NE(interop::native_buffer(*metal.allocate(64)), nullptr);
+  EXPECT_EQ(interop::native_device(cpu), nullptr);
+  EXPECT_EQ(interop::native_queue(cpu.queue()), nullptr);
+  EXPECT_EQ(interop::native_buffer(*cpu.allocate(64)), nullptr);
+  EXPECT_FALSE(interop::import_buffer(cpu, interop::native_buffer(*metal.allocate(64))));
+}
+
+TEST(MetalInterop, AnImportedBufferIsTheSameMemory) {
+  const auto device = *Device::open("metal");
+  auto native = (id<MTLDevice>)interop::native_device(device);
+  id<MTLBuffer> buffer = [native newBufferWithLength:64 options:MTLResourceStorageModeShared];
+  auto imported = interop::import_buffer(device, buffer);
+  ASSERT_TRUE(imported) << to_string(imported.error());
+  [buffer release];
+  Recorder rec;
+  rec.fill(rec.buffer(*imported), 0x01020304U);
+  ASSERT_TRUE((*device.queue().run(*rec.finish())).wait());
+  EXPECT_EQ(static_cast<const uint32_t*>([buffer contents])[15], 0x01020304U);
+}
+
+TEST(MetalInterop, UntrackedBuffersAreRefused) {
+  const auto device = *Device::open("metal");
+  auto native = (id<MTLDevice>)interop::native_device(device);
+  id<MTLBuffer> buffer = [native newBufferWithLength:64 options:MTLResourceHazardTrackingModeUntracked];
+  const auto imported = interop::import_buffer(device, buffer);
+  ASSERT_FALSE(imported);
+  EXPECT_EQ(imported.error().code, Errc::unsupported);
+  [buffer release];
+}
+
+TEST(MetalInterop, SemaphoresAndSharedEventsFollowEachOther) {
+  const auto device = *Device::open("metal");
+  auto native = (id<MTLDevice>)interop::native_device(device);
+  id<MTLSharedEvent> event = [native newSharedEvent];
+  const auto semaphore = *Semaphore::create();
+  ASSERT_TRUE(interop::signal_when(semaphore, 1, event, 5));
+  EXPECT_EQ(semaphore.value(), 0U);
+  event.signaledValue = 5;
+  EXPECT_TRUE(semaphore.wait(1));
+  ASSERT_TRUE(interop::signal_event_when(event, 9, semaphore, 2));
+  EXPECT_EQ(event.signaledValue, 5U);
+  ASSERT_TRUE(semaphore.signal(2));
+  EXPECT_EQ(event.signaledValue, 9U);
+  [event release];
+}
+
+}  // namespace pianola::metal_test
