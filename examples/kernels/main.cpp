@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <numeric>
 #include <random>
+#include <stdexcept>
 #include <vector>
 
 #include "example_kernels_image.hpp"
@@ -14,6 +15,10 @@
 namespace {
 
 using namespace pianola;  // value() throws the error that a failed call returned
+
+void check(const Result<>& result) {
+  if (!result) throw std::runtime_error(to_string(result.error()));
+}
 
 /// One kernel's way through: fill slots, run, read the result back.
 struct Bench {
@@ -27,7 +32,7 @@ struct Bench {
   BufferRef slot(const char* name, const std::vector<T>& values) {
     const uint64_t size = values.size() * sizeof(T);
     Buffer buffer = device.allocate(size).value();
-    buffer.write(0, values).value();
+    check(buffer.write(0, values));
     BufferRef ref = rec.buffer(name, size);
     bindings.push_back({ref, buffer.view(0)});
     buffers.push_back(buffer);
@@ -37,10 +42,10 @@ struct Bench {
   template <class T>
   std::vector<T> run(BufferRef result, size_t count) {
     const CommandBuffer commands = rec.finish().value();
-    device.queue().run(commands, {.bindings = bindings}).value().wait().value();
+    check(device.queue().run(commands, {.bindings = bindings}).value().wait());
     std::vector<T> values(count);
     // Slots are numbered in the order in which they were made, as the buffers are.
-    buffers[static_cast<size_t>(result.slot)].read(0, values).value();
+    check(buffers[static_cast<size_t>(result.slot)].read(0, values));
     return values;
   }
 };
