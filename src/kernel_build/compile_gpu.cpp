@@ -32,6 +32,8 @@ std::vector<std::string> hsaco_options(const Target& target) {
           "-nogpulib",
           "--no-gpu-bundle-output",
           "-mcode-object-version=4",
+          "-mllvm",  // private arrays in workgroup memory would be memory that the kernel did not declare
+          "-disable-promote-alloca-to-lds",
           "-fuse-cuid=none",
           "-DPIANOLA_KERNEL_AMDGPU"};
 }
