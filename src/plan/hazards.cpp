@@ -170,6 +170,7 @@ void Hazards::touch_sealed(Memory& memory, const AccessRange& access, uint32_t s
 
 /// Waits for the conflicting marks before the seal, and drops marks that need no wait any more.
 void Hazards::visit(Interval& interval, bool is_write, uint32_t seal) {
+  if (interval.writers.count == 0 && (!is_write || interval.readers.count == 0)) return;
   const auto raise = [seal](uint32_t& bound) {
     return [&bound, seal](const Mark& mark) {
       if (mark.first < seal) bound = std::max(bound, mark.seal);

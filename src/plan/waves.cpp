@@ -80,24 +80,34 @@ void Waves::sort_nodes() {
 }
 
 void Waves::sort_ranges() {
-  std::sort(needs_.begin(), needs_.end(), [](const Need& a, const Need& b) {
-    return std::tie(a.wave, a.range.slot, a.range.offset) < std::tie(b.wave, b.range.slot, b.range.offset);
-  });
-  auto& ranges = data_.sync_ranges;
-  size_t need = 0;
+  // By wave first, counting; there are many waves and few ranges in each.
+  std::vector<uint32_t> next(sizes_.size() + 1);
+  for (const Need& need : needs_) ++next[need.wave];
+  for (size_t wave = 1; wave < next.size(); ++wave) next[wave] += next[wave - 1];
+  LongVector<Range> by_wave(needs_.size());
+  for (const Need& need : needs_) by_wave[--next[need.wave]] = need.range;
+  // next[wave] is now where the wave's ranges start.
   for (size_t i = 0; i < data_.syncs.size(); ++i) {
-    data_.syncs[i].first_range = static_cast<uint32_t>(ranges.size());
-    for (; need < needs_.size() && needs_[need].wave == i + 1; ++need) {
-      const Range& range = needs_[need].range;
-      Range* last = ranges.size() > data_.syncs[i].first_range ? &ranges.back() : nullptr;
-      if (last != nullptr && last->slot == range.slot && range.offset <= last->offset + last->size) {
-        last->size = std::max(last->offset + last->size, range.offset + range.size) - last->offset;
-      } else {
-        ranges.push_back(range);
-      }
+    data_.syncs[i].first_range = static_cast<uint32_t>(data_.sync_ranges.size());
+    join_ranges(std::span(by_wave).subspan(next[i + 1], next[i + 2] - next[i + 1]));
+  }
+  data_.syncs.push_back({.first_range = static_cast<uint32_t>(data_.sync_ranges.size())});
+}
+
+/// Adds the ranges sorted, those that touch as one.
+void Waves::join_ranges(std::span<Range> ranges) {
+  std::sort(ranges.begin(), ranges.end(),
+            [](const Range& a, const Range& b) { return std::tie(a.slot, a.offset) < std::tie(b.slot, b.offset); });
+  auto& joined = data_.sync_ranges;
+  const size_t first = joined.size();
+  for (const Range& range : ranges) {
+    Range* last = joined.size() > first ? &joined.back() : nullptr;
+    if (last != nullptr && last->slot == range.slot && range.offset <= last->offset + last->size) {
+      last->size = std::max(last->offset + last->size, range.offset + range.size) - last->offset;
+    } else {
+      joined.push_back(range);
     }
   }
-  data_.syncs.push_back({.first_range = static_cast<uint32_t>(ranges.size())});
 }
 
 }  // namespace pianola::plan

@@ -30,6 +30,7 @@ class Waves {
   };
   void sort_nodes();
   void sort_ranges();
+  void join_ranges(std::span<Range> ranges);
 
   Plan::Data& data_;
   std::vector<uint32_t> sizes_;  ///< nodes, by wave
