@@ -9,14 +9,15 @@
 namespace pianola::backend::cpu {
 namespace {
 
-/// Work that takes longer than this is cut into parts of about `part_us`.
-constexpr double cut_above_us = 40;
-constexpr double part_us = 10;
+/// Work that takes longer than this is cut into parts of about `part_us`. Parts cost little, and a kernel may take
+/// far longer than its number of threads tells.
+constexpr double cut_above_us = 15;
+constexpr double part_us = 5;
 constexpr uint32_t parts_per_thread = 4;
 
 constexpr double bytes_per_us = 8000;
-constexpr double thread_us = 0.0015;         // one thread of a workgroup, where the dispatch states no time
-constexpr double unknown_dispatch_us = 100;  // counts that are only known when it runs
+constexpr double thread_us = 0.0015;        // one thread of a workgroup, where the dispatch states no time
+constexpr double unknown_dispatch_us = 20;  // counts that are only known when it runs
 
 uint64_t group_count(const DispatchCommand& dispatch) {
   return uint64_t{dispatch.groups[0]} * dispatch.groups[1] * dispatch.groups[2];
