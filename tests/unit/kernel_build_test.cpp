@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "dialect_kernel_image.hpp"
 #include "kernel_build/check.hpp"
 #include "kernel_build/kernel_text.hpp"
 #include "kernel_build/target.hpp"
-#include "dialect_kernel_image.hpp"
 
 namespace pianola::kernel_build {
 namespace {
