@@ -63,5 +63,21 @@ run "the default profile needs no device" 0 . show plan diamond
 run "a device's profile can be asked for" 0 . show plan diamond --device cpu
 run "bench prints a row a list" 0 '^decode +[0-9]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+$' bench decode --device cpu --quick
 is_json "bench --json" bench fill-barrier --device cpu --quick --json
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+printf '%s\n' '#include <pianola/kernel.h>' 'KERNEL(one, 64, 1, 1, OUT(uint, x))' 'PHASE' 'x[GID_X] = 1u;' 'END_PHASE' \
+  'END_KERNEL' >"$scratch/one.k"
+printf '%s\n' '#include <pianola/kernel.h>' 'KERNEL(bad, 64, 1, 1, OUT(uint, x))' 'PHASE' 'x[GID_X] = nonesuch;' \
+  'END_PHASE' 'END_KERNEL' >"$scratch/bad.k"
+run "a kernel library is built" 0 '' kernel build "$scratch/one.k" -o "$scratch/one.pkl"
+run "a library's kernels are shown" 0 'one' kernel show "$scratch/one.pkl"
+is_json "kernel show --json" kernel show "$scratch/one.pkl" --json
+run "a library agrees with its objects" 0 '' kernel check "$scratch/one.pkl"
+run "a source that does not compile is an error with its place" 1 'bad.k.*nonesuch' \
+  kernel build "$scratch/bad.k" -o "$scratch/bad.pkl"
+run "a target that does not exist is wrong usage" 2 'nonesuch' \
+  kernel build "$scratch/one.k" -o "$scratch/x.pkl" --target nonesuch
+run "a source that is not there is wrong usage" 2 'missing.k' kernel build "$scratch/missing.k" -o "$scratch/x.pkl"
+run "a file that is no library is an error" 1 'corrupt' kernel show "$scratch/one.k"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
