@@ -7,8 +7,8 @@
 #include <limits>
 #include <random>
 
-#include "kernel_host_object.hpp"
 #include "dialect_kernel_image.hpp"
+#include "kernel_host_object.hpp"
 
 namespace pianola {
 namespace {
