@@ -2,23 +2,24 @@
 # Kernel libraries in a build.
 #
 # pianola_add_kernels(<target> [OUTPUT file] [NAME name] [EMBED symbol] [TARGETS target...]
-#                     [SOURCES] sources...)
+#                     [SOURCES] sources... | PACK manifest)
 #
 # Builds one kernel library from sources in the portable dialect whenever one of them, or a header they include,
 # changes, and makes <target> depend on it.
 #   OUTPUT   the library file; relative names are below the current build folder. Default: <target>.pkl
 #   NAME     the library's name. Default: the file's name
 #   TARGETS  what to build for, as in `pianola kernel build --target`. Default: host
+#   PACK     a manifest of files that other compilers made (`pianola kernel pack`); no compiler is needed then
 #   EMBED    also puts the file's bytes into <target>, which gets a header <symbol>.hpp with
 #            std::span<const std::byte> <symbol>();
 # The file's path is left in the property PIANOLA_KERNELS of <target> and in its macro PIANOLA_KERNELS_FILE
 # (both hold the last library added).
 
 function(pianola_add_kernels target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "OUTPUT;NAME;EMBED" "TARGETS;SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "OUTPUT;NAME;EMBED;PACK" "TARGETS;SOURCES")
   list(APPEND arg_SOURCES ${arg_UNPARSED_ARGUMENTS})
-  if(NOT arg_SOURCES)
-    message(FATAL_ERROR "pianola_add_kernels(${target}): no source")
+  if(NOT arg_SOURCES AND NOT arg_PACK)
+    message(FATAL_ERROR "pianola_add_kernels(${target}): neither sources nor a manifest")
   endif()
   if(NOT arg_OUTPUT)
     set(arg_OUTPUT ${target}.pkl)
@@ -47,15 +48,22 @@ function(pianola_add_kernels target)
 
   file(MAKE_DIRECTORY ${folder})
   cmake_path(GET arg_OUTPUT FILENAME file)
-  add_custom_command(
-    OUTPUT ${arg_OUTPUT}
-    COMMAND ${kernelc} ${sources} -o ${arg_OUTPUT} --name ${arg_NAME} ${target_options}
-            -I ${PIANOLA_INCLUDE_DIR} -I ${CMAKE_CURRENT_SOURCE_DIR}
-            --cache ${PIANOLA_KERNEL_CACHE} --depfile ${arg_OUTPUT}.d
-    DEPENDS ${sources} ${kernelc}
-    DEPFILE ${arg_OUTPUT}.d
-    COMMENT "Building kernels ${file}"
-    COMMAND_EXPAND_LISTS VERBATIM)
+  if(arg_PACK)
+    cmake_path(ABSOLUTE_PATH arg_PACK BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
+    # The files it names are read again when it changes.
+    add_custom_command(OUTPUT ${arg_OUTPUT} COMMAND ${kernelc} --pack ${arg_PACK} -o ${arg_OUTPUT}
+                       DEPENDS ${arg_PACK} ${kernelc} COMMENT "Packing kernels ${file}" VERBATIM)
+  else()
+    add_custom_command(
+      OUTPUT ${arg_OUTPUT}
+      COMMAND ${kernelc} ${sources} -o ${arg_OUTPUT} --name ${arg_NAME} ${target_options}
+              -I ${PIANOLA_INCLUDE_DIR} -I ${CMAKE_CURRENT_SOURCE_DIR}
+              --cache ${PIANOLA_KERNEL_CACHE} --depfile ${arg_OUTPUT}.d
+      DEPENDS ${sources} ${kernelc}
+      DEPFILE ${arg_OUTPUT}.d
+      COMMENT "Building kernels ${file}"
+      COMMAND_EXPAND_LISTS VERBATIM)
+  endif()
   string(MAKE_C_IDENTIFIER "${target}_${file}" rule)
   add_custom_target(${rule} DEPENDS ${arg_OUTPUT})
   add_dependencies(${target} ${rule})

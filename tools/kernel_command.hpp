@@ -23,6 +23,21 @@ struct KernelBuildOptions {
 
 int run_kernel_build(const KernelBuildOptions& options);
 
+struct KernelPackOptions {
+  std::string manifest;
+  std::string output;
+};
+
+int run_kernel_pack(const KernelPackOptions& options);
+
+struct KernelExtractOptions {
+  std::string file;
+  std::string folder;
+};
+
+/// Writes each object to a file of its own.
+int run_kernel_extract(const KernelExtractOptions& options);
+
 struct KernelShowOptions {
   std::string file;
   bool json = false;

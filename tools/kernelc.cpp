@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernel_build/build.hpp"
+#include "kernel_build/pack.hpp"
 
 namespace {
 
@@ -19,11 +20,13 @@ struct Arguments {
   std::vector<std::string> targets;
   std::string output;
   std::string depfile;
+  std::string manifest;
 };
 
 constexpr const char* usage =
     "usage: pianola-kernelc FILE... -o LIBRARY [--name NAME] [--target TARGET]... [-I FOLDER]... [--clang PATH]\n"
-    "                       [--glslang PATH] [--cache FOLDER] [--depfile FILE]\n";
+    "                       [--glslang PATH] [--cache FOLDER] [--depfile FILE]\n"
+    "       pianola-kernelc --pack MANIFEST -o LIBRARY\n";
 
 /// False if an option lacks its value or is unknown.
 bool parse(int count, char** values, Arguments& arguments) {
@@ -49,16 +52,19 @@ bool parse(int count, char** values, Arguments& arguments) {
       arguments.build.compilers.glslang = value;
     } else if (option == "--cache") {
       arguments.build.cache = value;
+    } else if (option == "--pack") {
+      arguments.manifest = value;
     } else if (option == "--depfile") {
       arguments.depfile = value;
     } else {
       return false;
     }
   }
-  return !arguments.build.sources.empty() && !arguments.output.empty();
+  return arguments.build.sources.empty() != arguments.manifest.empty() && !arguments.output.empty();
 }
 
 Result<> run(Arguments arguments) {
+  if (!arguments.manifest.empty()) return pack_library_file(arguments.manifest, arguments.output);
   if (arguments.targets.empty()) arguments.targets = {"host"};
   auto targets = parse_targets(arguments.targets);
   if (!targets) return targets.error();

@@ -97,20 +97,36 @@ void add_kernel_build(CLI::App& kernel, Action& action) {
   build->callback([options, &action] { action = [options] { return tool::run_kernel_build(*options); }; });
 }
 
+void add_kernel_views(CLI::App& kernel, Action& action) {
+  auto show_options = std::make_shared<tool::KernelShowOptions>();
+  CLI::App* show = kernel.add_subcommand("show", "Show a library's kernels, arguments, targets and sizes");
+  show->add_option("library", show_options->file, "A kernel library")->required();
+  show->add_flag("--json", show_options->json, "Print JSON for machines");
+  show->callback([show_options, &action] { action = [show_options] { return tool::run_kernel_show(*show_options); }; });
+  auto extract_options = std::make_shared<tool::KernelExtractOptions>();
+  CLI::App* extract = kernel.add_subcommand("extract", "Write each compiled file of a library to a file of its own");
+  extract->add_option("library", extract_options->file, "A kernel library")->required();
+  extract->add_option("-o,--output", extract_options->folder, "The folder for the files")->required();
+  extract->callback([extract_options, &action] {
+    action = [extract_options] { return tool::run_kernel_extract(*extract_options); };
+  });
+  auto check_options = std::make_shared<tool::KernelCheckOptions>();
+  CLI::App* check = kernel.add_subcommand("check", "Compare what the compiled files say with what the library says");
+  check->add_option("library", check_options->file, "A kernel library")->required();
+  check->callback(
+      [check_options, &action] { action = [check_options] { return tool::run_kernel_check(*check_options); }; });
+}
+
 void add_kernel(CLI::App& app, Action& action) {
   CLI::App* kernel = app.add_subcommand("kernel", "Build kernel libraries and look into them");
   kernel->require_subcommand(1);
   add_kernel_build(*kernel, action);
-  auto show_options = std::make_shared<tool::KernelShowOptions>();
-  CLI::App* show = kernel->add_subcommand("show", "Show a library's kernels, arguments, targets and sizes");
-  show->add_option("library", show_options->file, "A kernel library")->required();
-  show->add_flag("--json", show_options->json, "Print JSON for machines");
-  show->callback([show_options, &action] { action = [show_options] { return tool::run_kernel_show(*show_options); }; });
-  auto check_options = std::make_shared<tool::KernelCheckOptions>();
-  CLI::App* check = kernel->add_subcommand("check", "Compare what the compiled files say with what the library says");
-  check->add_option("library", check_options->file, "A kernel library")->required();
-  check->callback(
-      [check_options, &action] { action = [check_options] { return tool::run_kernel_check(*check_options); }; });
+  auto pack_options = std::make_shared<tool::KernelPackOptions>();
+  CLI::App* pack = kernel->add_subcommand("pack", "Put files that other compilers made into a kernel library");
+  pack->add_option("manifest", pack_options->manifest, "The list of files, as JSON")->required();
+  pack->add_option("-o,--output", pack_options->output, "The library file")->required();
+  pack->callback([pack_options, &action] { action = [pack_options] { return tool::run_kernel_pack(*pack_options); }; });
+  add_kernel_views(*kernel, action);
 }
 
 int run(int argc, char** argv) {

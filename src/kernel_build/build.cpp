@@ -11,8 +11,10 @@
 
 #include "kernel_build/check.hpp"
 #include "kernel_build/compile.hpp"
+#include "kernel_build/dialect_check.hpp"
 #include "kernel_build/files.hpp"
 #include "kernel_build/host_records.hpp"
+#include "kernel_build/kernel_text.hpp"
 #include "kernel_build/parallel.hpp"
 
 namespace pianola::kernel_build {
@@ -29,8 +31,16 @@ Target reference_target(const BuildOptions& options) {
   return at != options.targets.end() ? *at : Target{.format = ObjectFormat::host, .arch = "x86-64"};
 }
 
+/// What is refused for all targets is refused first. Errors that the preprocessor finds are left to the compiler.
+Result<> check_source(const Source& source, const Target& target, const Toolchain& tools) {
+  const auto text = preprocess(source, target, tools, text_options());
+  if (!text) return {};
+  return check_dialect({reinterpret_cast<const char*>(text->bytes.data()), text->bytes.size()});
+}
+
 /// Compiles for the host to learn what the kernels are.
 Result<Compiled> compile_reference(Unit& unit, const Target& target, const Toolchain& tools) {
+  if (auto ok = check_source(unit.source, target, tools); !ok) return ok.error();
   auto compiled = compile(unit.source, target, tools);
   if (!compiled) return compiled;
   format::ObjectContents& object = compiled->objects.front();

@@ -102,8 +102,12 @@ Result<SourceText> split_kernel_text(std::string_view preprocessed) {
   return source;
 }
 
+std::vector<std::string> text_options() {
+  return {"-x", "c++", "-nostdlibinc", "-DPIANOLA_KERNEL_TEXT"};
+}
+
 Result<SourceText> read_kernel_text(const Source& source, const Target& target, const Toolchain& tools) {
-  auto output = preprocess(source, target, tools, {"-x", "c++", "-nostdlibinc", "-DPIANOLA_KERNEL_TEXT"});
+  auto output = preprocess(source, target, tools, text_options());
   if (!output) return output.error();
   auto text = split_kernel_text({reinterpret_cast<const char*>(output->bytes.data()), output->bytes.size()});
   if (!text) return compile_error(source, target, text.error().message);

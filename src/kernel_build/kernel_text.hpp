@@ -21,6 +21,9 @@ struct SourceText {
   std::vector<std::string> dependencies;
 };
 
+/// What the preprocessor is told to give such text.
+std::vector<std::string> text_options();
+
 /// Preprocesses a source and cuts it. Errors: io, compile_failed.
 Result<SourceText> read_kernel_text(const Source& source, const Target& target, const Toolchain& tools);
 

@@ -111,8 +111,9 @@ size_t end_of_body(const std::string& text, size_t open) {
 Result<std::vector<Reflection>> reflect_ptx(std::span<const std::byte> bytes) {
   const std::string text =
       without_comments({reinterpret_cast<const char*>(bytes.data()), bytes.empty() ? 0 : bytes.size()});
-  if (text.find(".version") == std::string::npos || text.find(".target") == std::string::npos) {
-    return Error{.code = Errc::corrupt, .message = "this is no PTX: it has no .version or no .target"};
+  const size_t start = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+  if (text.compare(start, 8, ".version") != 0 || text.find(".target") == std::string::npos) {
+    return Error{.code = Errc::corrupt, .message = "this is no PTX: it does not begin with .version and .target"};
   }
   const std::vector<SharedArray> arrays = shared_arrays(text);
   std::vector<Reflection> all;

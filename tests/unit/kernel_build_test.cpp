@@ -77,20 +77,28 @@ TEST_F(KernelBuild, AMissingCompilerIsNamed) {
 }
 
 TEST_F(KernelBuild, WhatOnlyVulkanCannotTakeIsRefusedWithTheUsersLine) {
+  const std::string path = write("cast.k",
+                                 "KERNEL(cast, 64, 1, 1, OUT(uint, x))\n"
+                                 "PHASE\n  x[GID_X] = (uint)3.5f;\nEND_PHASE\nEND_KERNEL\n");
+  const Error error = error_of(options({path}, {"vulkan1.1"}));
+  EXPECT_EQ(error.code, Errc::compile_failed);
+  EXPECT_TRUE(has(error, "cast.k") && has(error, "vulkan1.1") && has(error, "'cast'")) << error.message;
+  EXPECT_TRUE(has(error, ":4:")) << error.message;
+}
+
+TEST_F(KernelBuild, WhatTheDialectDoesNotHaveIsRefusedForEveryTarget) {
   const std::string path = write("pointer.k",
                                  "KERNEL(pointer, 64, 1, 1, OUT(uint, x))\n"
                                  "PHASE\n  uint* at = &x[GID_X];\n  *at = 1u;\nEND_PHASE\nEND_KERNEL\n");
-  const Error error = error_of(options({path}, {"vulkan1.1"}));
-  EXPECT_EQ(error.code, Errc::compile_failed);
-  EXPECT_TRUE(has(error, "pointer.k") && has(error, "vulkan1.1") && has(error, "'pointer'")) << error.message;
-  EXPECT_TRUE(has(error, ":4:")) << error.message;
+  const Error error = error_of(options({path}, {"x86-64"}));
+  EXPECT_EQ(error.code, Errc::unsupported);
+  EXPECT_TRUE(has(error, "pointer.k:4: 'uint': pointers")) << error.message;
 }
 
 TEST_F(KernelBuild, FunctionsOfOtherLibrariesAreRefused) {
   const std::string path = write("calls.k",
-                                 "extern \"C\" float erff(float);\n"
                                  "KERNEL(calls, 64, 1, 1, INOUT(float, x))\n"
-                                 "PHASE x[GID_X] = erff(x[GID_X]); END_PHASE\nEND_KERNEL\n");
+                                 "PHASE x[GID_X] = __builtin_erff(x[GID_X]); END_PHASE\nEND_KERNEL\n");
   const Error error = error_of(options({path}, {"x86-64"}));
   EXPECT_EQ(error.code, Errc::compile_failed);
   EXPECT_TRUE(has(error, "erff")) << error.message;

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel_build/pack.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "kernel_build/check.hpp"
+#include "kernel_build/files.hpp"
+#include "kernel_build/host_records.hpp"
+#include "kernel_build/reflect.hpp"
+
+namespace pianola::kernel_build {
+namespace {
+
+template <class... Args>
+Error failure(Errc code, fmt::format_string<Args...> text, Args&&... args) {
+  return {.code = code, .message = fmt::format(text, std::forward<Args>(args)...)};
+}
+
+/// A kernel whose description is still growing.
+struct Draft {
+  KernelInfo info;
+  bool knows_arguments = false;
+  bool knows_workgroup = false;
+  bool knows_shared = false;
+  bool has_object = false;
+};
+
+Draft draft_of(const ManifestKernel& kernel) {
+  Draft draft;
+  draft.info.name = kernel.name;
+  draft.info.bindings = kernel.bindings;
+  draft.info.constants = kernel.constants;
+  if (!kernel.constants.empty()) {
+    draft.info.constant_bytes = kernel.constants.back().offset + kernel.constants.back().size;
+  }
+  draft.info.workgroup = kernel.workgroup.value_or(std::array<uint32_t, 3>{1, 1, 1});
+  draft.info.shared_bytes = kernel.shared_bytes.value_or(0);
+  draft.info.opaque = kernel.opaque;
+  draft.info.may_alias = kernel.may_alias;
+  draft.knows_arguments = kernel.has_arguments;
+  draft.knows_workgroup = kernel.workgroup.has_value();
+  draft.knows_shared = kernel.shared_bytes.has_value();
+  return draft;
+}
+
+void take_numbered(const Reflection& file, KernelInfo& info) {
+  for (const NumberedBinding& each : *file.bindings) {
+    info.bindings.push_back({.name = fmt::format("binding{}", info.bindings.size()),
+                             .set = each.set,
+                             .binding = each.binding,
+                             .access = each.access.value_or(Access::inout),
+                             .element_size = each.element_size.value_or(1)});
+  }
+  info.constant_bytes = file.constant_bytes.value_or(0);
+  if (info.constant_bytes > 0)
+    info.constants.push_back({.name = "constants", .offset = 0, .size = info.constant_bytes});
+}
+
+/// False if it is not known which parameters are buffers, or if a buffer stands behind a value.
+bool take_parameters(const std::vector<Parameter>& parameters, KernelInfo& info) {
+  const auto is_value = [](const Parameter& each) { return each.is_buffer == false; };
+  const auto first_value = std::ranges::find_if(parameters, is_value);
+  for (auto at = parameters.begin(); at != parameters.end(); ++at) {
+    if (!at->is_buffer || *at->is_buffer != (at < first_value)) return false;
+  }
+  const auto count = static_cast<uint32_t>(first_value - parameters.begin());
+  for (uint32_t i = 0; i < count; ++i) {
+    info.bindings.push_back({.name = fmt::format("buffer{}", i),
+                             .set = 0,
+                             .binding = i,
+                             .access = parameters[i].access.value_or(Access::inout),
+                             .element_size = 1});
+  }
+  for (auto at = first_value; at != parameters.end(); ++at) {
+    info.constants.push_back(
+        {.name = fmt::format("constant{}", info.constants.size()), .offset = at->offset - count * 8, .size = at->size});
+    info.constant_bytes = info.constants.back().offset + at->size;
+  }
+  return true;
+}
+
+/// Fills in what the manifest left out and this file tells.
+void complete(Draft& draft, const Reflection& file) {
+  if (!draft.knows_arguments) {
+    KernelInfo found = draft.info;
+    if (file.bindings) {
+      take_numbered(file, found);
+      draft.knows_arguments = true;
+    } else if (file.parameters) {
+      draft.knows_arguments = take_parameters(*file.parameters, found);
+    }
+    if (draft.knows_arguments) draft.info = found;
+  }
+  if (!draft.knows_workgroup && file.workgroup) {
+    draft.info.workgroup = *file.workgroup;
+    draft.knows_workgroup = true;
+  }
+  if (!draft.knows_shared && file.shared_bytes) {
+    draft.info.shared_bytes = *file.shared_bytes;
+    draft.knows_shared = true;
+  }
+}
+
+/// A host object made from the dialect knows names too.
+void complete_from_records(std::vector<Draft>& drafts, const format::ObjectContents& object) {
+  const auto kernels = read_host_records(object.bytes);
+  if (!kernels) return;
+  for (const CodeObject::Entry& entry : object.entries) {
+    Draft& draft = drafts[entry.kernel];
+    const auto at = std::ranges::find(*kernels, entry.symbol, [](const DialectKernel& each) { return each.info.name; });
+    if (at == kernels->end() || draft.knows_arguments) continue;
+    const std::string name = draft.info.name;
+    draft.info = at->info;
+    draft.info.name = name;
+    draft.knows_arguments = draft.knows_workgroup = draft.knows_shared = true;
+  }
+}
+
+Result<format::ObjectContents> read_object(const ManifestObject& entry, const std::string& folder,
+                                           std::vector<Draft>& drafts) {
+  const std::string path = (std::filesystem::path(folder) / entry.file).string();
+  auto bytes = read_bytes(path);
+  if (!bytes) return bytes.error();
+  format::ObjectContents object{.format = entry.format, .arch = entry.arch, .bytes = std::move(*bytes), .entries = {}};
+  for (uint32_t i = 0; i < drafts.size(); ++i) {
+    const auto symbol = entry.symbols.find(drafts[i].info.name);
+    // Without a list of symbols every kernel is expected under its own name.
+    if (symbol == entry.symbols.end() && !entry.symbols.empty()) continue;
+    object.entries.push_back({.kernel = i, .symbol = entry.symbols.empty() ? drafts[i].info.name : symbol->second});
+    drafts[i].has_object = true;
+  }
+  for (const auto& [kernel, symbol] : entry.symbols) {
+    const auto same = [&](const Draft& draft) { return draft.info.name == kernel; };
+    if (std::ranges::none_of(drafts, same)) {
+      return failure(Errc::missing_kernel, "{}: the manifest has no kernel '{}'", path, kernel);
+    }
+  }
+  return object;
+}
+
+Result<> complete_from(std::vector<Draft>& drafts, const format::ObjectContents& object, const std::string& file) {
+  const bool has_records = object.format == ObjectFormat::host && read_host_records(object.bytes).has_value();
+  if (has_records) complete_from_records(drafts, object);
+  // A host object of another make tells nothing but is fine.
+  if (object.format == ObjectFormat::host && !has_records) return {};
+  const auto reflections = reflect(object.format, object.bytes);
+  if (!reflections) return failure(reflections.error().code, "{}: {}", file, reflections.error().message);
+  for (const CodeObject::Entry& entry : object.entries) {
+    const auto at = std::ranges::find(*reflections, entry.symbol, &Reflection::symbol);
+    if (at != reflections->end()) complete(drafts[entry.kernel], *at);
+  }
+  return {};
+}
+
+Result<> check_complete(const Draft& draft) {
+  const std::string& name = draft.info.name;
+  if (!draft.has_object) return failure(Errc::missing_kernel, "no object holds kernel '{}'", name);
+  if (!draft.knows_arguments) {
+    return failure(Errc::invalid_argument, "kernel '{}': no file tells its arguments; list them in the manifest", name);
+  }
+  if (!draft.knows_workgroup) {
+    return failure(Errc::invalid_argument, "kernel '{}': no file tells its workgroup; state it in the manifest", name);
+  }
+  return {};
+}
+
+Result<> check_agreement(const format::LibraryContents& contents) {
+  std::vector<std::string> lines;
+  for (const format::ObjectContents& object : contents.objects) {
+    if (object.format == ObjectFormat::host && !read_host_records(object.bytes)) continue;
+    const auto found = find_disagreements(
+        contents.kernels,
+        {.format = object.format, .arch = object.arch, .bytes = object.bytes, .entries = object.entries});
+    lines.insert(lines.end(), found.begin(), found.end());
+  }
+  if (lines.empty()) return {};
+  return failure(Errc::mismatch, "{}", fmt::join(lines, "\n"));
+}
+
+}  // namespace
+
+Result<format::LibraryContents> pack_kernels(const Manifest& manifest, const std::string& folder) {
+  std::vector<Draft> drafts;
+  for (const ManifestKernel& kernel : manifest.kernels) drafts.push_back(draft_of(kernel));
+  format::LibraryContents contents{.name = manifest.name, .kernels = {}, .objects = {}};
+  for (const ManifestObject& entry : manifest.objects) {
+    auto object = read_object(entry, folder, drafts);
+    if (!object) return object.error();
+    if (auto ok = complete_from(drafts, *object, entry.file); !ok) return ok.error();
+    contents.objects.push_back(std::move(*object));
+  }
+  for (const Draft& draft : drafts) {
+    if (auto ok = check_complete(draft); !ok) return ok.error();
+    contents.kernels.push_back(draft.info);
+  }
+  if (auto ok = check_agreement(contents); !ok) return ok.error();
+  return contents;
+}
+
+Result<> pack_library_file(const std::string& manifest, const std::string& output) {
+  const auto text = read_text(manifest);
+  if (!text) return text.error();
+  const auto parsed = parse_manifest(*text);
+  if (!parsed) return failure(parsed.error().code, "{}: {}", manifest, parsed.error().message);
+  const auto contents = pack_kernels(*parsed, std::filesystem::path(manifest).parent_path().string());
+  if (!contents) return failure(contents.error().code, "{}: {}", manifest, contents.error().message);
+  const auto image = format::write_library(*contents);
+  if (!image) return image.error();
+  return write_bytes(output, *image);
+}
+
+}  // namespace pianola::kernel_build

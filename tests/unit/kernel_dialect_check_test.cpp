@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel_build/dialect_check.hpp"
+
+#include <string>
+
+namespace pianola::kernel_build {
+namespace {
+
+/// A kernel whose one phase holds `phase` on line 5, after `before` on line 3.
+std::string kernel(const std::string& phase, const std::string& before = "") {
+  return "# 2 \"user.k\"\n@@kernel k @@body\n" + before + "\n@@phase do { if (GID_X < (n)) {\n" + phase +
+         "\n} } while (false); @@endphase\n@@end\n";
+}
+
+void expect_refused(const std::string& text, const std::string& word, int line) {
+  const auto ok = check_dialect(text);
+  ASSERT_FALSE(ok) << text;
+  EXPECT_EQ(ok.error().code, Errc::unsupported);
+  const std::string start = "user.k:" + std::to_string(line) + ": '" + word + "'";
+  EXPECT_TRUE(ok.error().message.starts_with(start)) << ok.error().message;
+}
+
+void expect_fine(const std::string& text) {
+  const auto ok = check_dialect(text);
+  EXPECT_TRUE(ok) << ok.error().message;
+}
+
+TEST(KernelDialectCheck, ReturnInAKernelIsRefusedAndInAHelperIsFine) {
+  expect_refused(kernel("if (x[GID_X] > 0) return;"), "return", 5);
+  expect_fine("# 1 \"user.k\"\nPIANOLA_FN float f(float x) { return x; }\n" + kernel("x[GID_X] = f(1.0f);"));
+}
+
+TEST(KernelDialectCheck, BreakOutOfAPhaseIsRefusedAndOutOfALoopIsFine) {
+  expect_refused(kernel("if (x[GID_X] > 0) { break; }"), "break", 5);
+  expect_fine(kernel("for (uint i = 0u; i < 3u; ++i) { if (x[i] > 0) { break; } }"));
+  expect_fine(kernel("for (uint i = 0u; i < 3u; ++i) if (x[i] > 0) break;"));
+  expect_refused(kernel("for (uint i = 0u; i < 3u; ++i) { x[i] = 0; } break;"), "break", 5);
+  expect_fine(kernel("if (x[GID_X] > 0) { continue; }"));
+}
+
+TEST(KernelDialectCheck, ChangingAVariableOfTheWorkgroupInAPhaseIsRefused) {
+  for (const char* change : {"sum += x[GID_X];", "sum = 1u;", "++sum;", "sum--;", "sum <<= 1u;"}) {
+    const auto ok = check_dialect(kernel(change, "uint sum = 0u;"));
+    ASSERT_FALSE(ok) << change;
+    EXPECT_NE(ok.error().message.find("PRV"), std::string::npos);
+  }
+  expect_fine(kernel("x[GID_X] = sum;", "uint sum = 0u;"));
+  expect_fine(kernel("if (sum == 3u && sum <= 4u) { x[GID_X] = sum; }", "uint sum = 0u;"));
+  expect_fine(kernel("uint sum = 1u; sum += 2u; x[GID_X] = sum;", "uint sum = 0u;"));
+  expect_fine(kernel("x[GID_X] = 1u;", "uint sum = 0u; sum += 3u;"));
+}
+
+TEST(KernelDialectCheck, PointersAndReferencesAreRefused) {
+  expect_refused(kernel("uint* at = x;"), "uint", 5);
+  expect_refused("# 4 \"user.k\"\nPIANOLA_FN float f(const float& x) { return x; }\n", "float", 4);
+  expect_fine(kernel("x[GID_X] = 2u * uint(y) & 3u;"));
+}
+
+TEST(KernelDialectCheck, WordsOfOtherLanguagesAreRefusedByLine) {
+  for (const char* word : {"template", "static", "double", "auto", "unsigned", "goto", "void"}) {
+    expect_refused(kernel(std::string(word) + " a;"), word, 5);
+  }
+  expect_fine(kernel("x[GID_X] = void_count + template_size;"));
+}
+
+}  // namespace
+}  // namespace pianola::kernel_build

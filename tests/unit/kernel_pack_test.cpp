@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packing files that are already compiled, here those of the dialect's test kernels.
+#include "kernel_build/pack.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "dialect_kernel_image.hpp"
+#include "pianola/kernel_library.hpp"
+
+namespace pianola::kernel_build {
+namespace {
+
+class KernelPack : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = testing::TempDir() + "pianola_kernel_pack_test";
+    std::filesystem::create_directories(folder_);
+    const auto library = KernelLibrary::from_bytes(dialect_kernel_image());
+    ASSERT_TRUE(library);
+    const uint32_t integers = library->find("integers").value();
+    for (const CodeObject& object : library->objects()) {
+      const auto holds = [&](const CodeObject::Entry& entry) { return entry.kernel == integers; };
+      if (std::ranges::none_of(object.entries, holds)) continue;
+      std::ofstream file(folder_ + "/" + object.arch, std::ios::binary);
+      file.write(reinterpret_cast<const char*>(object.bytes.data()), static_cast<std::streamsize>(object.bytes.size()));
+    }
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Result<format::LibraryContents> pack(const std::string& kernel, const std::string& objects) const {
+    const auto manifest =
+        parse_manifest(R"({"name": "packed", "kernels": [)" + kernel + R"(], "objects": [)" + objects + "]}");
+    if (!manifest) return manifest.error();
+    return pack_kernels(*manifest, folder_);
+  }
+
+  void expect_error(const std::string& kernel, const std::string& objects, Errc code, std::string_view part) const {
+    const auto packed = pack(kernel, objects);
+    ASSERT_FALSE(packed);
+    EXPECT_EQ(packed.error().code, code) << to_string(packed.error());
+    EXPECT_NE(packed.error().message.find(part), std::string::npos) << packed.error().message;
+  }
+
+  std::string folder_;
+};
+
+constexpr const char* whole = R"({"name": "integers", "workgroup": [64], "arguments": [
+  {"buffer": "a", "access": "in", "element_size": 4}, {"buffer": "b", "access": "in", "element_size": 4},
+  {"buffer": "x", "access": "out", "element_size": 4}, {"buffer": "y", "access": "out", "element_size": 4},
+  {"constant": "n", "size": 4}]})";
+constexpr const char* only_name = R"({"name": "integers"})";
+constexpr const char* ptx = R"({"file": "sm_70", "format": "ptx", "arch": "sm_70"})";
+constexpr const char* hsaco = R"({"file": "gfx90a", "format": "hsaco", "arch": "gfx90a"})";
+constexpr const char* spirv = R"({"file": "vulkan1.1", "format": "spirv", "arch": "vulkan1.1"})";
+constexpr const char* host = R"({"file": "x86-64", "format": "host", "arch": "x86-64"})";
+
+TEST_F(KernelPack, FilesOfEveryFormatThatAgreeWithTheManifest) {
+  const auto packed = pack(whole, std::string(ptx) + "," + hsaco + "," + spirv + "," + host);
+  ASSERT_TRUE(packed) << to_string(packed.error());
+  const auto image = format::write_library(*packed);
+  ASSERT_TRUE(image) << to_string(image.error());
+  const auto library = KernelLibrary::from_bytes(*image);
+  ASSERT_TRUE(library) << to_string(library.error());
+  EXPECT_EQ(library->name(), "packed");
+  EXPECT_EQ(library->objects().size(), 4U);
+  const KernelInfo& info = library->kernels()[0];
+  EXPECT_EQ(info.bindings[2].access, Access::out);
+  EXPECT_EQ(info.constant_bytes, 4U);
+}
+
+TEST_F(KernelPack, WhatTheManifestLeavesOutComesFromTheFiles) {
+  for (const char* object : {host, spirv}) {
+    const auto packed = pack(only_name, object);
+    ASSERT_TRUE(packed) << to_string(packed.error());
+    const KernelInfo& info = packed->kernels[0];
+    ASSERT_EQ(info.bindings.size(), 4U) << object;
+    EXPECT_EQ(info.bindings[0].access, Access::in);
+    EXPECT_EQ(info.bindings[3].element_size, 4U);
+    EXPECT_EQ(info.constant_bytes, 4U);
+    EXPECT_EQ(info.workgroup[0], 64U);
+  }
+  const auto amd = pack(R"({"name": "integers", "workgroup": [64]})", hsaco);
+  ASSERT_TRUE(amd) << to_string(amd.error());
+  EXPECT_EQ(amd->kernels[0].bindings.size(), 4U);
+}
+
+TEST_F(KernelPack, WhatNobodyTellsIsAskedFor) {
+  expect_error(only_name, ptx, Errc::invalid_argument, "no file tells its arguments");
+  expect_error(only_name, hsaco, Errc::invalid_argument, "no file tells its workgroup");
+}
+
+TEST_F(KernelPack, AManifestThatContradictsAFileIsRefused) {
+  const std::string long_constant = R"({"name": "integers", "workgroup": [64], "arguments": [
+    {"buffer": "a"}, {"buffer": "b"}, {"buffer": "x"}, {"buffer": "y"}, {"constant": "n", "size": 8}]})";
+  for (const char* object : {ptx, hsaco}) expect_error(long_constant, object, Errc::mismatch, "the library says");
+  const std::string read_only = R"({"name": "integers", "workgroup": [64], "arguments": [
+    {"buffer": "a"}, {"buffer": "b"}, {"buffer": "x", "access": "in", "element_size": 4}, {"buffer": "y"},
+    {"constant": "n", "size": 4}]})";
+  expect_error(read_only, spirv, Errc::mismatch, "binding 'x' is out, the library says in");
+}
+
+TEST_F(KernelPack, ASymbolOrFileThatIsNotThereIsNamed) {
+  expect_error(whole, R"({"file": "sm_70", "format": "ptx", "arch": "sm_70", "symbols": {"integers": "nope"}})",
+               Errc::mismatch, "nope");
+  expect_error(whole, R"({"file": "sm_70", "format": "ptx", "arch": "sm_70", "symbols": {"other": "x"}})",
+               Errc::missing_kernel, "other");
+  expect_error(whole, R"({"file": "missing.ptx", "format": "ptx", "arch": "sm_70"})", Errc::io, "missing.ptx");
+  expect_error(whole, R"({"file": "gfx90a", "format": "ptx", "arch": "sm_70"})", Errc::corrupt, "gfx90a");
+}
+
+TEST(KernelManifest, StructsAndWideNumbersLieWhereACompilerPutsThem) {
+  const auto manifest = parse_manifest(R"({"kernels": [{"name": "k", "arguments": [{"buffer": "a"},
+    {"constant": "c", "size": 1}, {"constant": "wide", "size": 8}, {"constant": "pair", "size": 12, "align": 4},
+    {"constant": "last", "size": 8}]}], "objects": [{"file": "f", "format": "ptx", "arch": "sm_80"}]})");
+  ASSERT_TRUE(manifest) << to_string(manifest.error());
+  const auto& constants = manifest->kernels[0].constants;
+  EXPECT_EQ(constants[1].offset, 8U);
+  EXPECT_EQ(constants[2].offset, 16U);
+  EXPECT_EQ(constants[3].offset, 32U);
+}
+
+TEST(KernelManifest, MistakesAreNamed) {
+  struct Case {
+    const char* text;
+    Errc code;
+    const char* part;
+  };
+  const std::string objects = R"("objects": [{"file": "f", "format": "ptx", "arch": "sm_80"}])";
+  for (const Case& each : {
+           Case{"{", Errc::corrupt, "no JSON"},
+           Case{"[]", Errc::invalid_argument, "no object"},
+           Case{R"({"kernels": [], )", Errc::invalid_argument, "no kernels"},
+           Case{R"({"kernel": [], )", Errc::invalid_argument, "'kernel'"},
+           Case{R"({"kernels": [{"name": 3}], )", Errc::invalid_argument, "'name'"},
+           Case{R"({"kernels": [{"name": "k", "workgroup": [1, 2, 3, 4]}], )", Errc::invalid_argument, "4 numbers"},
+           Case{R"({"kernels": [{"name": "k", "arguments": [{"buffer": "a", "access": "x"}]}], )",
+                Errc::invalid_argument, "'x'"},
+           Case{R"({"kernels": [{"name": "k", "arguments": [{"constant": "a", "size": 0}]}], )", Errc::invalid_argument,
+                "0 bytes"},
+           Case{R"({"kernels": [{"name": "k", "arguments": [{"constant": "a", "size": 16, "align": 16}]}], )",
+                Errc::invalid_argument, "alignment 16"},
+           Case{R"({"kernels": [{"name": "k", "arguments": [{"constant": "a"}, {"buffer": "b"}]}], )",
+                Errc::unsupported, "buffers first"},
+       }) {
+    std::string text = each.text;
+    if (text.ends_with(", ")) text += objects + "}";
+    const auto manifest = parse_manifest(text);
+    ASSERT_FALSE(manifest) << text;
+    EXPECT_EQ(manifest.error().code, each.code) << text;
+    EXPECT_NE(manifest.error().message.find(each.part), std::string::npos) << manifest.error().message;
+  }
+}
+
+}  // namespace
+}  // namespace pianola::kernel_build
