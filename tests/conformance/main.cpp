@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "../../sim/support/prepare.hpp"
 #include "pianola/pianola.hpp"
 #include "run_options.hpp"
 
@@ -85,7 +86,14 @@ int main(int argc, char** argv) {
   }
   if (GTEST_FLAG_GET(filter) == "*") GTEST_FLAG_SET(filter, suites_of(options.mode.name));
   pianola::conformance::set_run_options(options);
-  const int result = RUN_ALL_TESTS();
+  const std::string& driver = options.device_options.driver_path;
+  pianola::sim::prepare(driver, pianola::KernelLibrary::load(options.kernels).value_or(pianola::KernelLibrary()));
+  int result = RUN_ALL_TESTS();
+  const std::string complaints = pianola::sim::complaints(driver);
+  if (!complaints.empty()) {
+    std::fprintf(stderr, "the software driver complains:\n%s", complaints.c_str());
+    result = 1;
+  }
   if (GTEST_FLAG_GET(list_tests)) return result;
   const char* reason = nothing_tested();
   if (reason != nullptr) std::fprintf(stderr, "pianola_conformance: %s\n", reason);
