@@ -109,7 +109,7 @@ TEST_F(MetalBackend, AMachineWithoutMetalSaysSo) {
 
 TEST_F(MetalBackend, AFailedCommandBufferFailsItsSubmissionAndWhoeverWaitsForIt) {
   Recorder rec;
-  const auto memory = buffer(64);
+  auto memory = buffer(64);
   rec.fill(rec.buffer(memory), 1U);
   const auto commands = *rec.finish();
   const auto graph = *device.instantiate(commands);
@@ -124,7 +124,7 @@ TEST_F(MetalBackend, AFailedCommandBufferFailsItsSubmissionAndWhoeverWaitsForIt)
 
 TEST_F(MetalBackend, ARemovedDeviceIsLostForGood) {
   Recorder rec;
-  const auto memory = buffer(64);
+  auto memory = buffer(64);
   rec.fill(rec.buffer(memory), 1U);
   const auto graph = *device.instantiate(*rec.finish());
   sim_metal::fail_command_buffer(0, 11);
@@ -187,7 +187,7 @@ TEST_F(MetalBackend, MoreThanThirtyBindingsGoThroughAnArgumentBufferThatIsReused
   const auto graph = *device.instantiate(*rec.finish());
   const auto one = buffer(16), two = buffer(16);
   for (int round = 0; round < 3; ++round) {
-    for (const auto& out : {one, two}) {
+    for (auto out : {one, two}) {
       EXPECT_TRUE((*device.queue().submit(graph, {.bindings = {{"out", out}}})).wait());
       EXPECT_EQ(values(out, 4), (std::vector<uint32_t>{780, 1560, 2340, 40}));
       EXPECT_TRUE(out.write(0, std::vector<uint32_t>(4)));
@@ -197,7 +197,7 @@ TEST_F(MetalBackend, MoreThanThirtyBindingsGoThroughAnArgumentBufferThatIsReused
 
 TEST_F(MetalBackend, HundredsOfSubmissionsInFlightNeverMakeMetalBlock) {
   Recorder rec;
-  const auto memory = buffer(256);
+  auto memory = buffer(256);
   const auto x = rec.buffer(memory);
   rec.dispatch(kernels["add"], add(x.view(0, 128), x.view(128), 1, 32)).barrier().copy(x.view(0, 128), x.view(128));
   ASSERT_TRUE(memory.write(0, std::vector<uint32_t>(64)));
@@ -209,7 +209,7 @@ TEST_F(MetalBackend, HundredsOfSubmissionsInFlightNeverMakeMetalBlock) {
 }
 
 TEST_F(MetalBackend, DroppingEveryHandleInFlightLosesNothing) {
-  const auto memory = buffer(256);
+  auto memory = buffer(256);
   ASSERT_TRUE(memory.write(0, std::vector<uint32_t>(64)));
   const auto semaphore = *Semaphore::create();
   Submission last;
@@ -231,7 +231,7 @@ TEST_F(MetalBackend, PrivateMemoryIsWrittenAndReadAtAnyByte) {
   discrete.unified_memory = false;
   sim_metal::configure(discrete);
   open();
-  const auto memory = buffer(21);
+  auto memory = buffer(21);
   std::vector<uint8_t> expected(21);
   ASSERT_TRUE(memory.write(0, expected));
   for (uint64_t offset = 0; offset < 8; ++offset) {
@@ -261,7 +261,7 @@ TEST_F(MetalBackend, DebugGroupsBecomeDebugGroupsOfTheEncoder) {
 
 TEST_F(MetalBackend, AWordWiseFillWouldOverwriteItsNeighboursAndOursDoesNot) {
   Recorder rec;
-  const auto memory = buffer(16);
+  auto memory = buffer(16);
   ASSERT_TRUE(memory.write(0, std::vector<uint8_t>(16, 0xAA)));
   const auto x = rec.buffer(memory);
   for (uint64_t i = 1; i < 9; ++i) rec.fill(x.view(i, 1), static_cast<uint8_t>(i));  // neighbours, with no order

@@ -24,7 +24,9 @@ std::vector<uint32_t> wave_of_each(const Plan::Data& plan) {
 }  // namespace
 
 WaveOrder waves_of(const Plan::Data& plan) {
-  if (plan.form == PlanForm::waves) return {plan.order, plan.first_in_wave};
+  if (plan.form == PlanForm::waves) {
+    return {{plan.order.begin(), plan.order.end()}, {plan.first_in_wave.begin(), plan.first_in_wave.end()}};
+  }
   const auto waves = wave_of_each(plan);
   WaveOrder result;
   const uint32_t total = waves.empty() ? 0 : *std::ranges::max_element(waves) + 1;
