@@ -33,6 +33,9 @@ std::vector<std::string> hsaco_options(const Target& target) {
           "--no-gpu-bundle-output",
           "-mcode-object-version=4",
           "-fuse-cuid=none",
+          // Constant arrays must not move to workgroup memory: the kernel did not ask for any.
+          "-mllvm",
+          "-disable-promote-alloca-to-lds",
           "-DPIANOLA_KERNEL_AMDGPU"};
 }
 
