@@ -33,7 +33,7 @@ void* load_object(std::span<const std::byte> bytes) {
   }
   handle = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) give_up(dlerror());
-  close(file);
+  // The file stays open: the loader knows libraries by their names, and another would get the same number.
   return handle;
 }
 

@@ -35,6 +35,9 @@ std::vector<std::string> hsaco_options(const Target& target) {
           "-mllvm",  // private arrays in workgroup memory would be memory that the kernel did not declare
           "-disable-promote-alloca-to-lds",
           "-fuse-cuid=none",
+          // Constant arrays must not move to workgroup memory: the kernel did not ask for any.
+          "-mllvm",
+          "-disable-promote-alloca-to-lds",
           "-DPIANOLA_KERNEL_AMDGPU"};
 }
 
