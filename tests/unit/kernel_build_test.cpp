@@ -2,6 +2,8 @@
 // Building kernel libraries: what is refused, and with which words.
 #include "kernel_build/build.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -17,7 +19,7 @@ namespace {
 class KernelBuild : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = testing::TempDir() + "pianola_kernel_build_test";
+    folder_ = testing::TempDir() + "pianola_kernel_build_" + std::to_string(getpid());
     std::filesystem::create_directories(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pianola/kernel_library.hpp"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -163,7 +165,7 @@ TEST(KernelLibraryFile, LoadNamesTheFile) {
   EXPECT_EQ(missing.error().code, Errc::io);
   EXPECT_NE(missing.error().message.find("/nowhere/kernels.pkl"), std::string::npos);
 
-  const std::string path = testing::TempDir() + "pianola_kernel_library_test.pkl";
+  const std::string path = testing::TempDir() + std::to_string(getpid()) + "_cut.pkl";
   const Bytes image = image_of(two_kernels());
   std::FILE* file = std::fopen(path.c_str(), "wb");
   ASSERT_NE(file, nullptr);
@@ -177,7 +179,7 @@ TEST(KernelLibraryFile, LoadNamesTheFile) {
 }
 
 TEST(KernelLibraryFile, LoadsFromAFile) {
-  const std::string path = testing::TempDir() + "pianola_kernel_library_whole.pkl";
+  const std::string path = testing::TempDir() + std::to_string(getpid()) + "_whole.pkl";
   const Bytes image = image_of(two_kernels());
   std::FILE* file = std::fopen(path.c_str(), "wb");
   ASSERT_NE(file, nullptr);

@@ -2,6 +2,8 @@
 // Packing files that are already compiled, here those of the dialect's test kernels.
 #include "kernel_build/pack.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -15,7 +17,7 @@ namespace {
 class KernelPack : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = testing::TempDir() + "pianola_kernel_pack_test";
+    folder_ = testing::TempDir() + "pianola_kernel_pack_" + std::to_string(getpid());
     std::filesystem::create_directories(folder_);
     const auto library = KernelLibrary::from_bytes(dialect_kernel_image());
     ASSERT_TRUE(library);
