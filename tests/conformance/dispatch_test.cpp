@@ -115,13 +115,13 @@ TEST_F(Dispatches, NamedConstantsReachKernelsAndGrids) {
   ListCase list;
   const BufferRef x = list.buffer("x", counting(64));
   const BufferRef marks = list.buffer("marks", repeated(0, 30));
-  const ConstantRef value = list.constant("value", uint32_t{500});
+  const ConstantRef value = list.constant("value", uint32_t{0x12345678});
   const ConstantRef groups = list.constant("groups", uint32_t{5});
   const Kernel add = kernel("add_constant");
   list.record.dispatch(add, {.constants = {value, 64U}, .bindings = {x}});
   list.record.dispatch(kernel("mark_groups"), {.groups = {groups, 2, 3}, .constants = {value}, .bindings = {marks}});
-  list.expect(x, counting(64, 500));
-  list.expect(marks, repeated(500, 30));
+  list.expect(x, counting(64, 0x12345678));
+  list.expect(marks, repeated(0x12345678, 30));
   list.run();
 }
 

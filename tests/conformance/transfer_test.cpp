@@ -54,19 +54,21 @@ TEST_F(Transfer, FillReachesTheTailOfAnOddBuffer) {
   }
 }
 
-// S1: large enough for whatever runs in wide steps
+// S1: large enough for whatever runs in wide steps, with tails that no wide step fits
 TEST_F(Transfer, LargeFillHasExactEndsForEveryPattern) {
   for (const size_t pattern : {1U, 2U, 4U, 8U, 16U}) {
-    for (const uint64_t offset : {0U, 1U, 3U, 4U, 13U}) {
-      ListCase list;
-      Bytes wanted = pattern_bytes(70000, 8);
-      const BufferRef x = list.buffer("x", wanted);
-      const uint64_t length = 65536 + 16 * offset;
-      list.record.fill(x.view(offset, length), pattern_of(pattern));
-      paint(wanted, offset, length, std::span(sixteen).first(pattern));
-      list.expect(x, wanted);
-      list.limit_launches(3);
-      list.run();
+    for (const uint64_t count : {5U, 37U, 129U, 255U, 1025U, 4097U}) {
+      for (const uint64_t offset : {0U, 1U, 4U, 13U}) {
+        ListCase list;
+        const uint64_t length = pattern * count;
+        Bytes wanted = pattern_bytes(length + 48, 8);
+        const BufferRef x = list.buffer("x", wanted);
+        list.record.fill(x.view(offset, length), pattern_of(pattern));
+        paint(wanted, offset, length, std::span(sixteen).first(pattern));
+        list.expect(x, wanted);
+        list.limit_launches(2);
+        list.run();
+      }
     }
   }
 }
