@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "../../sim/support/prepare.hpp"
 #include "pianola/pianola.hpp"
 #include "run_options.hpp"
+#include "sim/support/prepare.hpp"
 
 namespace {
 
