@@ -157,7 +157,7 @@ TEST_F(MetalGolden, FillsAndCopiesAroundDispatchesStayInTheComputeEncoder) {
         .copy(slot(rec, 2), slot(rec, 1))
         .barrier();
   }
-  EXPECT_EQ(measure(rec), (Golden{1, 0, 10, 0, 0}));
+  EXPECT_EQ(measure(rec), (Golden{1, 0, 11, 0, 0}));
 }
 
 }  // namespace pianola::metal_test
