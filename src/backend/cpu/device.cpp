@@ -33,11 +33,10 @@ uint64_t physical_memory() {
   return pages * static_cast<uint64_t>(std::max(0L, sysconf(_SC_PAGESIZE)));
 }
 
-/// Measured with pianola_bench on a 2-core x86-64 server, in round numbers.
-DeviceProfile measured_profile(uint32_t threads) {
+/// Estimates in round numbers.
+DeviceProfile estimated_profile(uint32_t threads) {
   DeviceProfile profile;
   profile.name = "cpu";
-  profile.measured = true;
   profile.form = PlanForm::lanes;
   profile.lanes = std::min(threads, 32U);
   profile.fill_native = profile.fill_kernel = {.fixed_us = 0.01, .us_per_mib = 80};
@@ -73,7 +72,7 @@ CpuDevice::CpuDevice(const DeviceOptions& options) : name_(processor_name()), th
   limits_.max_buffer_size = physical_memory();
   limits_.native_indirect = true;
   limits_.unified_memory = true;
-  profile_ = measured_profile(threads_);
+  profile_ = estimated_profile(threads_);
   if (threads_ > 1) workers_ = std::make_unique<Workers>(threads_);
 }
 
