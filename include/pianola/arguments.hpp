@@ -30,7 +30,7 @@ class Pattern {
   static Pattern from_bytes(std::span<const std::byte> bytes) {
     Pattern pattern{uint8_t{0}};
     pattern.size_ = static_cast<uint32_t>(bytes.size());
-    std::memcpy(pattern.bytes_.data(), bytes.data(), bytes.size() < 16 ? bytes.size() : 16);
+    if (!bytes.empty()) std::memcpy(pattern.bytes_.data(), bytes.data(), bytes.size() < 16 ? bytes.size() : 16);
     return pattern;
   }
   const std::array<std::byte, 16>& bytes() const { return bytes_; }
