@@ -38,6 +38,12 @@ void pianola_sim_set_version(int version);
 // The call after the next `calls` ones returns `status` instead of doing its work; a release does it all the same.
 // A negative number of calls switches this off.
 void pianola_sim_fail_after(int64_t calls, int status);
+// The call after the next `calls` ones that come from that site does so.
+void pianola_sim_fail_at(uint64_t site, int64_t calls, int status);
+// A site is a function and the row of calls in the program that led to it. From now on they are gathered, or not.
+void pianola_sim_gather_sites(int on);
+// The sites gathered, in the order of their first call. Returns how many there are.
+size_t pianola_sim_sites(uint64_t* sites, size_t room);
 // Name of the call that was failed last, or "".
 const char* pianola_sim_failed_call(void);
 int64_t pianola_sim_call_count(void);

@@ -2,12 +2,26 @@
 // Objects, memory, faults on request, and what tests ask.
 #include "world.hpp"
 
+#include <execinfo.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
 
 namespace sim {
+namespace {
+
+/// The call stack above the caller as a number.
+[[gnu::noinline]] uint64_t this_site() {
+  void* frames[64];
+  const int depth = backtrace(frames, 64);
+  uint64_t hash = 1469598103934665603U;
+  for (int i = 2; i < depth; ++i) hash = (hash ^ reinterpret_cast<uintptr_t>(frames[i])) * 1099511628211U;
+  return hash;
+}
+
+}  // namespace
 
 World& World::instance() {
   // Never destroyed: its thread may outlive the destructors of the program's other globals.
@@ -22,7 +36,10 @@ World::World() {
 std::optional<int> World::enter(const char* call) {
   ++calls;
   ++counts[call];
-  if (fail_after < 0 || fail_after-- > 0) return std::nullopt;
+  const bool fails = fail_after >= 0;
+  const uint64_t site = gathers_sites || (fails && fail_site != 0) ? this_site() : 0;
+  if (gathers_sites && std::find(sites.begin(), sites.end(), site) == sites.end()) sites.push_back(site);
+  if (!fails || (fail_site != 0 && fail_site != site) || fail_after-- > 0) return std::nullopt;
   failed_call = call;
   return fail_status;
 }
@@ -128,10 +145,28 @@ void pianola_sim_set_version(int version) {
 }
 
 void pianola_sim_fail_after(int64_t calls, int status) {
+  pianola_sim_fail_at(0, calls, status);
+}
+
+void pianola_sim_fail_at(uint64_t site, int64_t calls, int status) {
   const std::lock_guard lock(world().mutex);
+  world().fail_site = site;
   world().fail_after = calls;
   world().fail_status = status;
   world().failed_call.clear();
+}
+
+void pianola_sim_gather_sites(int on) {
+  const std::lock_guard lock(world().mutex);
+  world().gathers_sites = on != 0;
+  if (on != 0) world().sites.clear();
+}
+
+size_t pianola_sim_sites(uint64_t* sites, size_t room) {
+  const std::lock_guard lock(world().mutex);
+  const std::vector<uint64_t>& all = world().sites;
+  std::copy_n(all.begin(), std::min(room, all.size()), sites);
+  return all.size();
 }
 
 const char* pianola_sim_failed_call(void) {

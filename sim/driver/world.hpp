@@ -232,6 +232,9 @@ class World {
   std::vector<std::string> complaints;
   std::map<std::string, int64_t> counts;
   int64_t calls = 0;
+  std::vector<uint64_t> sites;
+  bool gathers_sites = false;
+  uint64_t fail_site = 0;  ///< 0: any
   int64_t fail_after = -1;
   int fail_status = 0;
   int64_t fault_after = -1;

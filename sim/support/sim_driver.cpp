@@ -108,6 +108,18 @@ void SimDriver::set_version(int version) const {
 void SimDriver::fail_after(int64_t calls, int status) const {
   find<decltype(&pianola_sim_fail_after)>("pianola_sim_fail_after")(calls, status);
 }
+void SimDriver::fail_at(uint64_t site, int64_t calls, int status) const {
+  find<decltype(&pianola_sim_fail_at)>("pianola_sim_fail_at")(site, calls, status);
+}
+void SimDriver::gather_sites(bool on) const {
+  find<decltype(&pianola_sim_gather_sites)>("pianola_sim_gather_sites")(on ? 1 : 0);
+}
+std::vector<uint64_t> SimDriver::sites() const {
+  const auto get = find<decltype(&pianola_sim_sites)>("pianola_sim_sites");
+  std::vector<uint64_t> all(get(nullptr, 0));
+  get(all.data(), all.size());
+  return all;
+}
 void SimDriver::fault_after(int64_t pieces) const {
   find<decltype(&pianola_sim_fault_after)>("pianola_sim_fault_after")(pieces);
 }

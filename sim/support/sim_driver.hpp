@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "pianola/kernel_abi.h"
 #include "pianola/kernel_library.hpp"
@@ -28,6 +29,9 @@ class SimDriver {
   void set_seed(uint64_t seed) const;
   void set_version(int version) const;
   void fail_after(int64_t calls, int status) const;
+  void fail_at(uint64_t site, int64_t calls, int status) const;
+  void gather_sites(bool on) const;
+  std::vector<uint64_t> sites() const;
   void fault_after(int64_t pieces) const;
   void revive() const;
   void forget_complaints() const;

@@ -16,7 +16,7 @@ Error empty(std::string_view what) {
 }  // namespace
 
 bool Submission::is_done() const {
-  return !state_ || state_->done.load(std::memory_order_acquire);
+  return !state_ || state_->poll();
 }
 
 Result<> Submission::wait() const {

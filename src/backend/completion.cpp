@@ -10,16 +10,20 @@
 namespace pianola {
 namespace {
 
-/// Waits until `is_met`; false if the time ended first. Very long times count as for ever.
-template <class Predicate>
-bool wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock,
-                std::optional<std::chrono::nanoseconds> timeout, Predicate is_met) {
+/// Very long times count as for ever.
+Progress::Deadline deadline_of(std::optional<std::chrono::nanoseconds> timeout) {
   constexpr auto for_ever = std::chrono::hours(24 * 365);
-  if (!timeout || *timeout > for_ever) {
-    wake.wait(lock, is_met);
-    return true;
-  }
-  return wake.wait_until(lock, std::chrono::steady_clock::now() + *timeout, is_met);
+  if (!timeout || *timeout > for_ever) return std::nullopt;
+  return std::chrono::steady_clock::now() + *timeout;
+}
+
+/// Waits until `is_met`; false if the time ended first.
+template <class Predicate>
+bool wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, Progress::Deadline deadline,
+                Predicate is_met) {
+  if (deadline) return wake.wait_until(lock, *deadline, is_met);
+  wake.wait(lock, is_met);
+  return true;
 }
 
 Error timed_out(std::chrono::nanoseconds timeout) {
@@ -28,24 +32,46 @@ Error timed_out(std::chrono::nanoseconds timeout) {
 
 }  // namespace
 
+void Submission::State::follow(std::shared_ptr<Progress> work) noexcept {
+  const std::lock_guard lock(mutex);
+  progress = std::move(work);
+  wake.notify_all();
+}
+
 void Submission::State::complete(std::optional<Error> first_error) noexcept {
+  std::shared_ptr<Progress> ended;  // let go of outside the lock: it may be the last that holds it
   {
     const std::lock_guard lock(mutex);
     error = std::move(first_error);
+    ended = std::move(progress);
     done.store(true, std::memory_order_release);
     wake.notify_all();  // under the lock: a waiter may drop the last handle as soon as it sees `done`
   }
 }
 
 Result<> Submission::State::wait(std::optional<std::chrono::nanoseconds> timeout) {
-  if (!done.load(std::memory_order_acquire)) {
+  const Progress::Deadline deadline = deadline_of(timeout);
+  while (!done.load(std::memory_order_acquire)) {
     std::unique_lock lock(mutex);
-    if (!wait_until(wake, lock, timeout, [this] { return done.load(std::memory_order_acquire); })) {
-      return timed_out(*timeout);
-    }
+    const auto is_met = [this] { return done.load(std::memory_order_acquire) || progress != nullptr; };
+    if (!wait_until(wake, lock, deadline, is_met)) return timed_out(*timeout);
+    const std::shared_ptr<Progress> work = progress;
+    lock.unlock();
+    if (work == nullptr) break;
+    work->advance(done, deadline);
+    if (deadline && !done.load(std::memory_order_acquire)) return timed_out(*timeout);
   }
   if (error) return *error;
   return {};
+}
+
+bool Submission::State::poll() noexcept {
+  if (done.load(std::memory_order_acquire)) return true;
+  std::unique_lock lock(mutex);
+  const std::shared_ptr<Progress> work = progress;
+  lock.unlock();
+  if (work != nullptr) work->advance(done, std::chrono::steady_clock::now());
+  return done.load(std::memory_order_acquire);
 }
 
 uint64_t Semaphore::State::current() {
@@ -117,7 +143,7 @@ Result<bool> Semaphore::State::is_reached(uint64_t wanted) {
 
 Result<> Semaphore::State::wait(uint64_t wanted, std::optional<std::chrono::nanoseconds> timeout) {
   std::unique_lock lock(mutex);
-  if (!wait_until(wake, lock, timeout, [&] { return value >= wanted || error.has_value(); })) {
+  if (!wait_until(wake, lock, deadline_of(timeout), [&] { return value >= wanted || error.has_value(); })) {
     return timed_out(*timeout);
   }
   if (value >= wanted) return {};

@@ -13,15 +13,30 @@
 
 namespace pianola {
 
+/// Work in flight whose completion the threads that wait for it can bring about themselves, which is sooner than
+/// being woken by the thread that would do it otherwise.
+class Progress {
+ public:
+  using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+  virtual ~Progress() = default;
+  /// Completes what has ended, in order, until `is_met` or the deadline has passed.
+  virtual void advance(const std::atomic<bool>& is_met, Deadline deadline) noexcept = 0;
+};
+
 /// Completed exactly once, by the backend that took the job.
 struct Submission::State {
   std::atomic<bool> done{false};
   std::mutex mutex;
   std::condition_variable wake;
-  std::optional<Error> error;  ///< set before done, constant after
+  std::optional<Error> error;          ///< set before done, constant after
+  std::shared_ptr<Progress> progress;  ///< of work in flight, if its backend has one; gone when done
 
+  /// From now on those who wait help; call before anyone can complete it.
+  void follow(std::shared_ptr<Progress> work) noexcept;
   void complete(std::optional<Error> first_error) noexcept;
   Result<> wait(std::optional<std::chrono::nanoseconds> timeout);
+  /// True if it is done, after a look at the work.
+  bool poll() noexcept;
 };
 
 /// A value that only grows, or a failure, with callbacks for those who wait. A value that was reached before

@@ -73,30 +73,57 @@ class DriverFailures : public ::testing::TestWithParam<Face> {
     return values;
   }
 
-  void sweep(bool native_graph, int status, int64_t step) {
+  /// Calls whose failure a run survives: a release; an update, for which a fresh graph is built; a wait that another
+  /// thread's look at the event overtakes; the context around a release. "" is a site that this run did not come by.
+  static bool may_pass(const std::string& call) {
+    if (call.empty()) return true;
+    for (const char* part :
+         {"Destroy", "Free", "Release", "Unload", "SetParams", "EventSynchronize", "Ctx", "Device"}) {
+      if (call.find(part) != std::string::npos) return true;
+    }
+    return false;
+  }
+
+  /// One run after another: the first tells where calls come from, the others fail one call each. `most` calls of
+  /// each site, from its first on.
+  void sweep(bool native_graph, int status, int64_t most) {
     const std::vector<uint32_t> right(n, 3);
-    const Result<std::vector<uint32_t>> clean = run(native_graph);
-    ASSERT_TRUE(clean) << to_string(clean.error());
-    ASSERT_EQ(*clean, right);
-    const int64_t before = sim.call_count();
     ASSERT_EQ(run(native_graph).value(), right);
-    const int64_t calls = sim.call_count() - before;
-    ASSERT_GT(calls, 100);
-    for (int64_t call = 0; call < calls; call += step) {
-      sim.fail_after(call, status);
+    std::vector<uint64_t> sites;
+    size_t failed_runs = 0;
+    size_t at = 0;
+    int64_t calls = -1;
+    do {
+      if (calls < 0) {
+        sim.gather_sites(true);
+      } else {
+        sim.fail_at(sites[at], calls, status);
+      }
       const Result<std::vector<uint32_t>> result = run(native_graph);
       const std::string failed = sim.failed_call();
       sim.fail_after(-1, 0);
+      const std::string what = failed + ", call " + std::to_string(calls) + " of site " + std::to_string(at);
       if (result) {
-        // A release that reports a failure, or an update that a fresh graph replaced.
-        EXPECT_EQ(*result, right) << "call " << call << ", " << failed;
+        ASSERT_EQ(*result, right) << what;
+        ASSERT_TRUE(may_pass(failed)) << what;
       } else {
-        EXPECT_EQ(result.error().native_call, failed) << "call " << call << ": " << to_string(result.error());
-        EXPECT_EQ(result.error().native_code, status);
+        ASSERT_EQ(result.error().native_call, failed) << what << ": " << to_string(result.error());
+        ASSERT_EQ(result.error().native_code, status) << what;
+        ++failed_runs;
       }
-      ASSERT_EQ(sim.live_objects(), 0) << "call " << call << ", " << failed;
-      ASSERT_EQ(sim.live_bytes(), 0) << "call " << call << ", " << failed;
-    }
+      ASSERT_EQ(sim.live_objects(), 0) << what;
+      ASSERT_EQ(sim.live_bytes(), 0) << what;
+      if (calls < 0) {
+        sim.gather_sites(false);
+        sites = sim.sites();
+        calls = 0;
+      } else if (failed.empty() || ++calls == most) {
+        ++at;
+        calls = 0;
+      }
+    } while (at < sites.size());
+    EXPECT_GT(sites.size(), 60U);
+    EXPECT_GT(failed_runs, 30U);
     EXPECT_EQ(run(native_graph).value(), right);
     EXPECT_EQ(sim.complaints(), "");
   }
@@ -104,16 +131,20 @@ class DriverFailures : public ::testing::TestWithParam<Face> {
   sim::SimDriver sim{GetParam().path};
 };
 
-TEST_P(DriverFailures, OutOfMemoryInAnyCallOfAGraphRunComesOutAndLeaksNothing) {
+TEST_P(DriverFailures, OutOfMemoryAtEachSiteOfAGraphRunComesOutAndLeaksNothing) {
   sweep(true, 2, 1);
 }
 
-TEST_P(DriverFailures, AnUnknownErrorInCallsOfAGraphRunComesOutAndLeaksNothing) {
-  sweep(true, 999, 5);
+TEST_P(DriverFailures, AnUnknownErrorAtEachSiteOfAGraphRunComesOutAndLeaksNothing) {
+  sweep(true, 999, 1);
 }
 
-TEST_P(DriverFailures, OutOfMemoryInCallsOfAStreamRunComesOutAndLeaksNothing) {
-  sweep(false, 2, 2);
+TEST_P(DriverFailures, OutOfMemoryAtEachSiteOfAStreamRunComesOutAndLeaksNothing) {
+  sweep(false, 2, 1);
+}
+
+TEST_P(DriverFailures, AnUnknownErrorAtEachSiteOfAStreamRunComesOutAndLeaksNothing) {
+  sweep(false, 999, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Faces, DriverFailures,

@@ -8,6 +8,7 @@ Driver::~Driver() {
 }
 
 std::optional<Error> Driver::lost() const {
+  if (!is_lost_.load(std::memory_order_acquire)) return std::nullopt;
   const std::lock_guard lock(mutex_);
   return lost_;
 }
@@ -19,6 +20,7 @@ Error Driver::note(Error error) {
       lost_ = error;
       lost_->code = Errc::device_lost;
       lost_->message = "the device failed earlier: " + error.message;
+      is_lost_.store(true, std::memory_order_release);
     }
   }
   return error;

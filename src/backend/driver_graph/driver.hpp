@@ -2,6 +2,7 @@
 // One opened device: its table, and the handles that give themselves back.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -29,6 +30,7 @@ class Driver {
 
  private:
   DriverTable table_;
+  std::atomic<bool> is_lost_{false};
   mutable std::mutex mutex_;
   std::optional<Error> lost_;
 };

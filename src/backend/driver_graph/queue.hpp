@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue over one main stream. Jobs are issued in order without waiting for the device; a thread of the queue
-// waits for their events and completes them.
+// A queue over one main stream. Jobs are issued in order without waiting for the device; flights.hpp completes them.
 #pragma once
 
 #include "backend/backend.hpp"
@@ -20,8 +19,7 @@ class GraphQueue final : public backend::CommandQueue {
 
  private:
   struct State;
-  static std::optional<Error> issue(const std::shared_ptr<State>& state, backend::Job& job);
-  static void complete_jobs(const std::shared_ptr<State>& state);
+  static std::optional<Error> issue(State& state, backend::Job& job);
 
   std::shared_ptr<State> state_;
   std::unique_ptr<backend::HostQueue> issuing_;

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/driver_graph/flights.hpp"
+
+#include "backend/host_queue.hpp"
+
+namespace pianola::driver_graph {
+namespace {
+
+using std::chrono::steady_clock;
+
+/// How long a thread looks at events before it lets itself be woken, which takes some 50 us more.
+constexpr auto patience = std::chrono::milliseconds(5);
+/// How long work that nobody waits for may lie unfinished before the queue's thread takes care of it.
+constexpr auto tick = std::chrono::milliseconds(1);
+constexpr int idle_ticks = 10;
+
+bool has_passed(Progress::Deadline deadline) {
+  return deadline && steady_clock::now() >= *deadline;
+}
+
+/// False if the deadline passed.
+bool wait(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, Progress::Deadline deadline) {
+  if (deadline) return wake.wait_until(lock, *deadline) == std::cv_status::no_timeout;
+  wake.wait(lock);
+  return true;
+}
+
+}  // namespace
+
+Result<std::list<Flight>> Flights::take() {
+  std::list<Flight> taken;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!thread_.joinable()) thread_ = std::thread([self = shared_from_this()] { self->work(); });
+    for (auto at = spare_.begin(); at != spare_.end(); ++at) {
+      if (at->watchers != 0) continue;
+      taken.splice(taken.begin(), spare_, at);
+      return taken;
+    }
+  }
+  taken.emplace_back();
+  Result<Event> made = driver_->table().event_create(driver_->table().api, false);
+  if (!made) return made.error();
+  taken.front().event = UniqueEvent(driver_, *made);
+  return taken;
+}
+
+void Flights::put_back(std::list<Flight> flight) {
+  flight.front().in_use.reset();
+  flight.front().error.reset();
+  const std::lock_guard lock(mutex_);
+  spare_.splice(spare_.end(), flight);
+}
+
+void Flights::launch(std::list<Flight> flight) noexcept {
+  flight.front().job.done->follow(shared_from_this());
+  const std::lock_guard lock(mutex_);
+  if (!flight.front().job.signal.empty()) ++signals_;
+  flying_.splice(flying_.end(), flight);
+  if (!is_ticking_ || is_thread_wanted()) wanted_.notify_one();
+  if (waiters_ != 0) changed_.notify_all();
+}
+
+void Flights::collect() noexcept {
+  static const std::atomic<bool> never{false};
+  advance(never, steady_clock::now());
+}
+
+void Flights::finish() {
+  Lock lock(mutex_);
+  stop_ = true;
+  wanted_.notify_all();
+  changed_.wait(lock, [&] { return !is_completing() || completing_ == std::this_thread::get_id(); });
+  std::thread thread = std::move(thread_);
+  lock.unlock();
+  if (!thread.joinable()) return;
+  // The last job may have dropped the device on the queue's own thread, which then ends by itself.
+  if (thread.get_id() == std::this_thread::get_id()) {
+    thread.detach();
+  } else {
+    thread.join();
+  }
+}
+
+/// Nothing if neither the work is done nor an error tells more before the time is over.
+std::optional<Result<>> Flights::look_at(Event event, const std::atomic<bool>& is_met, Deadline until) const {
+  const DriverTable& table = driver_->table();
+  for (;;) {
+    const Result<bool> done = table.event_is_done(table.api, event);
+    if (!done) {
+      // An error of the call itself does not mean that the work has ended.
+      (void)table.event_synchronize(table.api, event);
+      return done.error();
+    }
+    if (*done) return Result<>();
+    if (is_met.load(std::memory_order_acquire) || has_passed(until)) return std::nullopt;
+    std::this_thread::yield();
+  }
+}
+
+void Flights::advance(const std::atomic<bool>& is_met, Deadline deadline) noexcept {
+  const ContextScope scope(*driver_);
+  const steady_clock::time_point look_until = steady_clock::now() + patience;
+  Lock lock(mutex_);
+  ++waiters_;
+  while (!is_met.load(std::memory_order_acquire)) {
+    if (flying_.empty() || is_completing()) {
+      if (!wait(changed_, lock, deadline)) break;
+      continue;
+    }
+    if (scope.status() && !has_passed(look_until)) {
+      Flight& flight = flying_.front();
+      ++flight.watchers;
+      lock.unlock();
+      const Deadline until = deadline ? std::min(*deadline, look_until) : look_until;
+      std::optional<Result<>> done = look_at(flight.event.get(), is_met, until);
+      lock.lock();
+      --flight.watchers;
+      if (done) complete(lock, flight, std::move(*done));
+      if (done || !has_passed(deadline)) continue;
+      break;
+    }
+    ++sleepers_;
+    wanted_.notify_one();
+    const bool in_time = wait(changed_, lock, deadline);
+    --sleepers_;
+    if (!in_time) break;
+  }
+  --waiters_;
+}
+
+/// Ends the flight if it is still the oldest and no other thread is at it.
+void Flights::complete(Lock& lock, const Flight& flight, Result<> done) {
+  if (is_completing() || flying_.empty() || &flying_.front() != &flight) return;
+  std::list<Flight> own;
+  own.splice(own.begin(), flying_, flying_.begin());
+  backend::Job job = std::move(own.front().job);
+  std::shared_ptr<void> in_use = std::move(own.front().in_use);
+  std::optional<Error> error = std::exchange(own.front().error, std::nullopt);
+  spare_.splice(spare_.end(), own);
+  if (!job.signal.empty()) --signals_;
+  completing_ = std::this_thread::get_id();
+  lock.unlock();
+  if (!done && !error) {
+    error = driver_->lost();
+    if (!error) error = driver_->note(std::move(done.error()));
+  }
+  in_use.reset();
+  backend::finish(job, std::move(error));
+  lock.lock();
+  completing_ = {};
+  ++completed_;
+  changed_.notify_all();
+}
+
+void Flights::complete_front(Lock& lock) {
+  Flight& flight = flying_.front();
+  ++flight.watchers;
+  lock.unlock();
+  Result<> done;
+  {
+    const DriverTable& table = driver_->table();
+    const ContextScope scope(*driver_);
+    done = scope.status();
+    if (done) done = table.event_synchronize(table.api, flight.event.get());
+    if (!done) (void)table.event_synchronize(table.api, flight.event.get());
+  }
+  lock.lock();
+  --flight.watchers;
+  changed_.wait(lock, [&] { return !is_completing() || flying_.empty(); });
+  complete(lock, flight, std::move(done));
+}
+
+void Flights::work() {
+  Lock lock(mutex_);
+  while (!stop_ || !flying_.empty()) {
+    if (!flying_.empty() && (is_thread_wanted() || (is_in_charge_ && waiters_ == 0))) {
+      complete_front(lock);
+    } else {
+      rest(lock);
+    }
+  }
+}
+
+void Flights::rest(Lock& lock) {
+  is_in_charge_ = false;
+  for (int idle = 0; idle < idle_ticks; ++idle) {
+    const uint64_t before = completed_;
+    is_ticking_ = true;
+    const bool in_time = wanted_.wait_for(lock, tick) == std::cv_status::no_timeout;
+    is_ticking_ = false;
+    if (in_time || stop_) return;
+    if (!flying_.empty()) {
+      is_in_charge_ = completed_ == before;
+      return;
+    }
+    if (completed_ != before) idle = 0;
+  }
+  wanted_.wait(lock, [&] { return stop_ || !flying_.empty(); });
+}
+
+}  // namespace pianola::driver_graph

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The jobs of one queue that are on the device, and how they come to their end.
+//
+// A job's event tells that its work is done. Whoever waits for a submission looks at the events itself and completes
+// what has ended; being woken by another thread would cost more than many a replay. The queue's own thread completes
+// what nobody waits for: at once where a semaphore is to be signalled or a waiter has given up looking, else when
+// nothing has moved for a while. Any number of threads may look; one at a time completes, always the oldest job.
+#pragma once
+
+#include <list>
+#include <thread>
+
+#include "backend/backend.hpp"
+#include "backend/driver_graph/driver.hpp"
+
+namespace pianola::driver_graph {
+
+struct Flight {
+  UniqueEvent event;      ///< made once; later flights use it again
+  uint32_t watchers = 0;  ///< threads that look at the event
+  backend::Job job;
+  std::shared_ptr<void> in_use;  ///< to be kept until the work is done
+  std::optional<Error> error;
+};
+
+class Flights final : public Progress, public std::enable_shared_from_this<Flights> {
+ public:
+  explicit Flights(DriverRef driver) : driver_(std::move(driver)) {}
+
+  /// One flight with an event that nobody looks at. The device is current. Starts the queue's thread.
+  Result<std::list<Flight>> take();
+  /// Gives back a flight that was not launched.
+  void put_back(std::list<Flight> flight);
+  /// The flight's event has been recorded: its job completes from now on. Never fails.
+  void launch(std::list<Flight> flight) noexcept;
+  /// Completes what has ended without waiting for more.
+  void collect() noexcept;
+  void advance(const std::atomic<bool>& is_met, Deadline deadline) noexcept override;
+  /// Waits until all jobs have completed, but for one that is being completed on this very thread.
+  void finish();
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+  bool is_thread_wanted() const { return stop_ || sleepers_ != 0 || signals_ != 0; }
+  bool is_completing() const { return completing_ != std::thread::id(); }
+  void work();
+  void rest(Lock& lock);
+  void complete_front(Lock& lock);
+  void complete(Lock& lock, const Flight& flight, Result<> done);
+  std::optional<Result<>> look_at(Event event, const std::atomic<bool>& is_met, Deadline until) const;
+
+  DriverRef driver_;
+  std::mutex mutex_;
+  std::condition_variable changed_;  ///< those who wait: a job has completed, or was launched
+  std::condition_variable wanted_;   ///< the queue's thread
+  std::list<Flight> flying_;         ///< oldest first
+  std::list<Flight> spare_;
+  std::thread thread_;
+  std::thread::id completing_;  ///< who is completing a job just now
+  uint64_t completed_ = 0;
+  uint32_t waiters_ = 0;       ///< threads that look at events
+  uint32_t sleepers_ = 0;      ///< those among them that have given up looking
+  uint32_t signals_ = 0;       ///< flights with semaphores to signal
+  bool is_ticking_ = false;    ///< the thread looks in from time to time, so no launch need wake it
+  bool is_in_charge_ = false;  ///< the thread completes what nobody waits for
+  bool stop_ = false;
+};
+
+}  // namespace pianola::driver_graph

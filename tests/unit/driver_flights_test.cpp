@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// How submissions on a driver come to their end: who completes them, in which order, and what outlives what.
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "driver_fixture.hpp"
+
+namespace pianola::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::atomic<bool> gate_is_open{true};
+
+/// add_value once the gate is open.
+void gated_add(const pianola_host_launch* launch) {
+  while (!gate_is_open) std::this_thread::sleep_for(100us);
+  add_value(launch);
+}
+
+class DriverFlightsThreads : public DriverTest {
+ protected:
+  void SetUp() override {
+    DriverTest::SetUp();
+    gate_is_open = true;
+    sim.add(driver_kernels().kernels()[0], gated_add);
+  }
+  void TearDown() override {
+    gate_is_open = true;
+    DriverTest::TearDown();
+  }
+  /// Adds 1 to each of 64 words of slot "x".
+  Graph increment(const std::vector<SlotBinding>& bindings = {}) {
+    Recorder recorder;
+    const BufferRef x = recorder.buffer("x", 256);
+    const BufferRef y = recorder.buffer("y", 256);
+    recorder.dispatch(driver_kernels()["add_value"], {.constants = {1U, 64U}, .bindings = {x, y}}).barrier();
+    recorder.copy(x, y);
+    return device.instantiate(recorder.finish().value(), {.bindings = bindings}).value();
+  }
+  Graph bound_increment() {
+    return increment({{"x", make_buffer(std::vector<uint32_t>(64))}, {"y", make_buffer(std::vector<uint32_t>(64))}});
+  }
+  /// Memory that tells on which thread it was let go of.
+  Buffer watched(const std::shared_ptr<std::thread::id>& released_on) {
+    const Buffer memory = device.allocate(256).value();
+    const std::shared_ptr<void> owner(memory.native_pointer(),
+                                      [memory, released_on](void*) { *released_on = std::this_thread::get_id(); });
+    return Buffer::import(device, {.pointer = memory.native_pointer(), .size = 256, .owner = owner}).value();
+  }
+};
+
+TEST_F(DriverFlightsThreads, TheWaitingThreadCompletesWhatItWaitsFor) {
+  const Graph graph = increment({{"y", make_buffer(std::vector<uint32_t>(64))}});
+  // The queue's thread may come first by chance, not always.
+  for (int i = 0; i < 1000; ++i) {
+    const auto released_on = std::make_shared<std::thread::id>();
+    const Submission done = device.queue().submit(graph, {.bindings = {{"x", watched(released_on)}}}).value();
+    ASSERT_TRUE(done.wait());
+    if (*released_on == std::this_thread::get_id()) return;
+  }
+  FAIL() << "never on this thread";
+}
+
+TEST_F(DriverFlightsThreads, WhatNobodyWaitsForCompletesAllTheSame) {
+  const Graph graph = increment({{"y", make_buffer(std::vector<uint32_t>(64))}});
+  const auto released_on = std::make_shared<std::thread::id>();
+  const std::weak_ptr<std::thread::id> watch = released_on;
+  ASSERT_TRUE(device.queue().submit(graph, {.bindings = {{"x", watched(std::move(released_on))}}}));
+  for (int i = 0; i < 20000 && watch.use_count() > 1; ++i) std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(watch.use_count(), 1);
+  EXPECT_NE(*released_on, std::this_thread::get_id());
+}
+
+TEST_F(DriverFlightsThreads, AskingIsEnoughToSeeTheEnd) {
+  const Graph graph = bound_increment();
+  const Submission done = device.queue().submit(graph).value();
+  while (!done.is_done()) std::this_thread::yield();
+  EXPECT_TRUE(done.wait());
+}
+
+TEST_F(DriverFlightsThreads, ATimeoutIsKeptWhileWorkIsInFlight) {
+  const Graph graph = bound_increment();
+  gate_is_open = false;
+  const Submission first = device.queue().submit(graph).value();
+  const Submission second = device.queue().submit(graph).value();
+  EXPECT_EQ(first.wait_for(0ns).error().code, Errc::timeout);
+  EXPECT_EQ(second.wait_for(1ms).error().code, Errc::timeout);
+  EXPECT_EQ(second.wait_for(20ms).error().code, Errc::timeout);  // longer than a thread looks by itself
+  EXPECT_FALSE(first.is_done());
+  gate_is_open = true;
+  EXPECT_TRUE(second.wait_for(20s));
+  EXPECT_TRUE(first.is_done());
+}
+
+TEST_F(DriverFlightsThreads, ALongWaitIsHandedToTheQueuesThread) {
+  const Graph graph = bound_increment();
+  gate_is_open = false;
+  const Submission done = device.queue().submit(graph).value();
+  const int64_t blocked = sim.count("cuEventSynchronize");
+  std::thread opens([&] {
+    while (sim.count("cuEventSynchronize") == blocked) std::this_thread::sleep_for(1ms);
+    gate_is_open = true;
+  });
+  EXPECT_TRUE(done.wait());
+  opens.join();
+}
+
+TEST_F(DriverFlightsThreads, SignalsComeInOrderWithoutAnybodyWaitingForTheSubmissions) {
+  const Graph graph = bound_increment();
+  const Semaphore timeline = Semaphore::create().value();
+  std::vector<Submission> all;
+  for (uint64_t i = 1; i <= 200; ++i) {
+    all.push_back(device.queue().submit(graph, {.signal = {{timeline, i}}}).value());
+  }
+  ASSERT_TRUE(timeline.wait(200));
+  for (const Submission& one : all) EXPECT_TRUE(one.wait());
+}
+
+TEST_F(DriverFlightsThreads, AWaitCompletesEverythingBeforeIt) {
+  const Buffer x = make_buffer(std::vector<uint32_t>(64));
+  const Graph graph = increment({{"x", x}, {"y", make_buffer(std::vector<uint32_t>(64))}});
+  std::vector<Submission> all;
+  for (int i = 0; i < 100; ++i) all.push_back(device.queue().submit(graph).value());
+  ASSERT_TRUE(all.back().wait());
+  for (const Submission& one : all) EXPECT_TRUE(one.is_done());
+  EXPECT_EQ(read(x), std::vector<uint32_t>(64, 100));
+}
+
+TEST_F(DriverFlightsThreads, ManyThreadsSubmitAndWaitAtOnce) {
+  const Graph graph = increment();
+  const Buffer y = make_buffer(std::vector<uint32_t>(64));
+  std::vector<Buffer> x;
+  for (int t = 0; t < 8; ++t) x.push_back(make_buffer(std::vector<uint32_t>(64)));
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        const Submission done = device.queue().submit(graph, {.bindings = {{"x", x[t]}, {"y", y}}}).value();
+        if (i % 3 == 1) (void)done.is_done();
+        if (i % 3 != 0) continue;
+        EXPECT_TRUE(done.wait());
+      }
+      EXPECT_TRUE(device.queue().wait_idle());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Buffer& buffer : x) EXPECT_EQ(read(buffer), std::vector<uint32_t>(64, 50));
+}
+
+TEST_F(DriverFlightsThreads, ManyThreadsWaitForOneSubmission) {
+  const Graph graph = bound_increment();
+  for (int i = 0; i < 50; ++i) {
+    gate_is_open = false;
+    const Submission done = device.queue().submit(graph).value();
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) threads.emplace_back([&] { EXPECT_TRUE(done.wait()); });
+    gate_is_open = true;
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
+TEST_F(DriverFlightsThreads, TheLastHandleMayGoOnTheWaitingThread) {
+  for (int i = 0; i < 20; ++i) {
+    gate_is_open = false;
+    Submission done;
+    {
+      const Graph graph = bound_increment();
+      ASSERT_TRUE(device.queue().submit(graph));
+      done = device.queue().submit(graph).value();
+    }
+    device = {};
+    gate_is_open = true;
+    ASSERT_TRUE(done.wait());
+    done = {};
+    // The queue's thread may have been the one that let go last; it ends by itself.
+    for (int t = 0; t < 20000 && sim.live_objects() != 0; ++t) std::this_thread::sleep_for(1ms);
+    ASSERT_EQ(sim.live_objects(), 0);
+    device = Device::open("cuda:0", {.driver_path = sim.path()}).value();
+  }
+}
+
+TEST_F(DriverFlightsThreads, EverySubmissionOfALostDeviceFails) {
+  const Graph graph = bound_increment();
+  gate_is_open = false;
+  std::vector<Submission> all;
+  for (int i = 0; i < 5; ++i) all.push_back(device.queue().submit(graph).value());
+  sim.fault_after(0);
+  gate_is_open = true;
+  EXPECT_FALSE(all.back().wait());
+  int faults = 0;
+  for (const Submission& one : all) {
+    ASSERT_FALSE(one.wait());
+    faults += one.wait().error().code == Errc::execution_failed ? 1 : 0;
+    EXPECT_EQ(one.wait().error().native_code, 700);
+  }
+  EXPECT_EQ(faults, 1);
+  EXPECT_EQ(device.queue().submit(graph).value().wait().error().code, Errc::device_lost);
+  sim.revive();
+}
+
+}  // namespace
+}  // namespace pianola::test
