@@ -73,20 +73,21 @@ class DriverFailures : public ::testing::TestWithParam<Face> {
     return values;
   }
 
-  /// Calls whose failure a run survives: a release; an update, for which a fresh graph is built; a wait that another
-  /// thread's look at the event overtakes; the context around a release. "" is a site that this run did not come by.
+  /// Calls whose failure a run survives: a release; an update, for which a fresh graph is built; a look at
+  /// an event that another thread's look overtakes; the context around a release. "" is a site that this run did not
+  /// come by.
   static bool may_pass(const std::string& call) {
     if (call.empty()) return true;
     for (const char* part :
-         {"Destroy", "Free", "Release", "Unload", "SetParams", "EventSynchronize", "Ctx", "Device"}) {
+         {"Destroy", "Free", "Release", "Unload", "SetParams", "EventSynchronize", "EventQuery", "Ctx", "Device"}) {
       if (call.find(part) != std::string::npos) return true;
     }
     return false;
   }
 
-  /// One run after another: the first tells where calls come from, the others fail one call each. `most` calls of
-  /// each site, from its first on.
-  void sweep(bool native_graph, int status, int64_t most) {
+  /// One run after another: the first tells where calls come from, the others fail one call each.
+  void sweep(bool native_graph, int status) {
+    constexpr int64_t most = 300;  // of one site: a thread that asks whether work is done may do so for ever
     const std::vector<uint32_t> right(n, 3);
     ASSERT_EQ(run(native_graph).value(), right);
     std::vector<uint64_t> sites;
@@ -131,20 +132,20 @@ class DriverFailures : public ::testing::TestWithParam<Face> {
   sim::SimDriver sim{GetParam().path};
 };
 
-TEST_P(DriverFailures, OutOfMemoryAtEachSiteOfAGraphRunComesOutAndLeaksNothing) {
-  sweep(true, 2, 1);
+TEST_P(DriverFailures, OutOfMemoryInAnyCallOfAGraphRunComesOutAndLeaksNothing) {
+  sweep(true, 2);
 }
 
-TEST_P(DriverFailures, AnUnknownErrorAtEachSiteOfAGraphRunComesOutAndLeaksNothing) {
-  sweep(true, 999, 1);
+TEST_P(DriverFailures, AnUnknownErrorInAnyCallOfAGraphRunComesOutAndLeaksNothing) {
+  sweep(true, 999);
 }
 
-TEST_P(DriverFailures, OutOfMemoryAtEachSiteOfAStreamRunComesOutAndLeaksNothing) {
-  sweep(false, 2, 1);
+TEST_P(DriverFailures, OutOfMemoryInAnyCallOfAStreamRunComesOutAndLeaksNothing) {
+  sweep(false, 2);
 }
 
-TEST_P(DriverFailures, AnUnknownErrorAtEachSiteOfAStreamRunComesOutAndLeaksNothing) {
-  sweep(false, 999, 1);
+TEST_P(DriverFailures, AnUnknownErrorInAnyCallOfAStreamRunComesOutAndLeaksNothing) {
+  sweep(false, 999);
 }
 
 INSTANTIATE_TEST_SUITE_P(Faces, DriverFailures,

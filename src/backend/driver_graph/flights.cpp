@@ -88,8 +88,7 @@ std::optional<Result<>> Flights::look_at(Event event, const std::atomic<bool>& i
   for (;;) {
     const Result<bool> done = table.event_is_done(table.api, event);
     if (!done) {
-      // An error of the call itself does not mean that the work has ended.
-      (void)table.event_synchronize(table.api, event);
+      (void)block_on(event);
       return done.error();
     }
     if (*done) return Result<>();
@@ -153,18 +152,19 @@ void Flights::complete(Lock& lock, const Flight& flight, Result<> done) {
   changed_.notify_all();
 }
 
+Result<> Flights::block_on(Event event) const {
+  const ContextScope scope(*driver_);
+  if (!scope.status()) return scope.status();
+  return driver_->table().event_synchronize(driver_->table().api, event);
+}
+
 void Flights::complete_front(Lock& lock) {
   Flight& flight = flying_.front();
   ++flight.watchers;
   lock.unlock();
-  Result<> done;
-  {
-    const DriverTable& table = driver_->table();
-    const ContextScope scope(*driver_);
-    done = scope.status();
-    if (done) done = table.event_synchronize(table.api, flight.event.get());
-    if (!done) (void)table.event_synchronize(table.api, flight.event.get());
-  }
+  Result<> done = block_on(flight.event.get());
+  // An error of the call itself does not mean that the work has ended.
+  if (!done) (void)block_on(flight.event.get());
   lock.lock();
   --flight.watchers;
   changed_.wait(lock, [&] { return !is_completing() || flying_.empty(); });

@@ -47,6 +47,7 @@ class Flights final : public Progress, public std::enable_shared_from_this<Fligh
   void rest(Lock& lock);
   void complete_front(Lock& lock);
   void complete(Lock& lock, const Flight& flight, Result<> done);
+  Result<> block_on(Event event) const;
   std::optional<Result<>> look_at(Event event, const std::atomic<bool>& is_met, Deadline until) const;
 
   DriverRef driver_;

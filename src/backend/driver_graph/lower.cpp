@@ -27,6 +27,7 @@ class Lowering {
   Result<> add_copy(const Copy& copy, Operation operation, bool as_kernel);
   Result<> add_dispatch(const DispatchCommand& dispatch, Operation operation);
   Result<uint32_t> builtin(std::string_view name);
+  Result<std::optional<uint32_t>> builtin_if_any(std::string_view name);
   void add_transfer(Operation operation, const Range& destination, const Range* source);
   uint32_t keep(std::span<const std::byte> bytes);
   Result<uint32_t> kernel(const KernelLibrary& library, uint32_t entry);
@@ -79,6 +80,14 @@ Result<uint32_t> Lowering::builtin(std::string_view name) {
   return kernel(library, *entry);
 }
 
+/// Nothing if the device has no code for it; where there is a native form too, that one serves.
+Result<std::optional<uint32_t>> Lowering::builtin_if_any(std::string_view name) {
+  Result<uint32_t> found = builtin(name);
+  if (found) return std::optional(*found);
+  if (found.error().code == Errc::missing_kernel) return std::optional<uint32_t>();
+  return found.error();
+}
+
 /// One operation, or several where a built-in kernel cannot cover the range at once.
 void Lowering::add_transfer(Operation operation, const Range& destination, const Range* source) {
   const bool is_builtin = is_kernel(operation.kind);
@@ -101,11 +110,12 @@ Result<> Lowering::add_fill(const Fill& fill, Operation operation, bool as_kerne
   const std::span<const std::byte> pattern(fill.pattern.data(), fill.destination.tag);
   const NativeFill native = native_fill(pattern, alignment_of(fill.destination), fill.destination.size);
   if (as_kernel || native.element == 0) {
-    Result<uint32_t> found = builtin("pianola_fill");
-    if (!found && native.element == 0) return found.error();
-    if (found) {
+    Result<std::optional<uint32_t>> found = builtin_if_any("pianola_fill");
+    if (!found) return found.error();
+    if (!*found && native.element == 0) return builtin("pianola_fill").error();
+    if (*found) {
       operation.kind = OperationKind::builtin_fill;
-      operation.kernel = *found;
+      operation.kernel = **found;
       operation.value = fill.destination.tag;
       operation.first_constant = keep(pattern);
       add_transfer(operation, fill.destination, nullptr);
@@ -121,10 +131,11 @@ Result<> Lowering::add_fill(const Fill& fill, Operation operation, bool as_kerne
 
 Result<> Lowering::add_update(const Update& update, Operation operation, bool as_kernel) {
   if (as_kernel && update.destination.size <= max_builtin_update_bytes) {
-    Result<uint32_t> found = builtin("pianola_update");
-    if (found) {
+    Result<std::optional<uint32_t>> found = builtin_if_any("pianola_update");
+    if (!found) return found.error();
+    if (*found) {
       operation.kind = OperationKind::builtin_update;
-      operation.kernel = *found;
+      operation.kernel = **found;
       operation.first_constant = keep(update.bytes());
       add_transfer(operation, update.destination, nullptr);
       return {};
@@ -143,11 +154,13 @@ Result<> Lowering::add_copy(const Copy& copy, Operation operation, bool as_kerne
   operation.kind = OperationKind::copy;
   if (as_kernel) {
     // Which of the two is used follows from the addresses.
-    Result<uint32_t> blocks = builtin("pianola_copy_blocks");
-    Result<uint32_t> words = builtin("pianola_copy_words");
-    if (blocks && words && *words == *blocks + 1) {
+    Result<std::optional<uint32_t>> blocks = builtin_if_any("pianola_copy_blocks");
+    if (!blocks) return blocks.error();
+    Result<std::optional<uint32_t>> words = builtin_if_any("pianola_copy_words");
+    if (!words) return words.error();
+    if (*blocks && *words && **words == **blocks + 1) {
       operation.kind = OperationKind::builtin_copy;
-      operation.kernel = *blocks;
+      operation.kernel = **blocks;
     }
   }
   add_transfer(operation, copy.destination, &copy.source);
