@@ -63,6 +63,30 @@ void compare_bindings(const KernelInfo& kernel, const Reflection& file, Lines& l
   }
 }
 
+/// What only a record of the dialect tells.
+void compare_record(const KernelInfo& kernel, const KernelInfo& record, Lines& lines) {
+  if (record.bindings.size() < kernel.bindings.size()) {
+    lines.push_back(fmt::format("{} bindings, the library says {}", record.bindings.size(), kernel.bindings.size()));
+  }
+  // A manifest may state several constants as one block.
+  if (record.constants.size() == kernel.constants.size()) {
+    for (size_t i = 0; i < kernel.constants.size(); ++i) {
+      const KernelConstant& found = record.constants[i];
+      const KernelConstant& declared = kernel.constants[i];
+      if (found.offset == declared.offset && found.size == declared.size) continue;
+      lines.push_back(fmt::format("constant '{}' has {} bytes at {}, the library says {} at {}", declared.name,
+                                  found.size, found.offset, declared.size, declared.offset));
+    }
+  }
+  const auto compare_flag = [&](bool found, bool declared, std::string_view name) {
+    const auto text = [](bool is_set) { return is_set ? "" : "not "; };
+    if (found != declared)
+      lines.push_back(fmt::format("it is {}{}, the library says {}{}", text(found), name, text(declared), name));
+  };
+  compare_flag(record.opaque, kernel.opaque, "opaque");
+  compare_flag(record.may_alias, kernel.may_alias, "may_alias");
+}
+
 /// The parameters that the library's description leads to: bindings' addresses in order, then the constants.
 std::vector<Parameter> expected_parameters(const KernelInfo& kernel) {
   std::vector<Parameter> all;
@@ -100,6 +124,11 @@ void compare_parameters(const KernelInfo& kernel, const Reflection& file, Lines&
   }
 }
 
+/// Formats that may say nothing at all.
+bool is_silent(ObjectFormat format) {
+  return format == ObjectFormat::msl || format == ObjectFormat::metallib;
+}
+
 }  // namespace
 
 Lines compare(const KernelInfo& kernel, const Reflection& reflection) {
@@ -107,14 +136,15 @@ Lines compare(const KernelInfo& kernel, const Reflection& reflection) {
   compare_sizes(kernel, reflection, lines);
   if (reflection.bindings) compare_bindings(kernel, reflection, lines);
   if (reflection.parameters) compare_parameters(kernel, reflection, lines);
+  if (reflection.record) compare_record(kernel, *reflection.record, lines);
   return lines;
 }
 
 Lines find_disagreements(std::span<const KernelInfo> kernels, const ObjectView& object) {
   const std::string target = fmt::format("{} for {}", to_string(object.format), object.arch);
-  if (object.format == ObjectFormat::msl || object.format == ObjectFormat::metallib) return {};
   const auto reflections = reflect(object.format, object.bytes);
   if (!reflections) return {fmt::format("{}: {}", target, reflections.error().message)};
+  if (reflections->empty() && is_silent(object.format)) return {};
   Lines lines;
   for (const CodeObject::Entry& entry : object.entries) {
     const std::string& name = kernels[entry.kernel].name;

@@ -13,7 +13,8 @@ namespace {
 std::vector<std::string> host_options(const Target& target) {
   std::vector<std::string> options = {"-x", "c++"};
   if (target.arch == "aarch64") {
-    options.insert(options.end(), {"--target=aarch64-linux-gnu", "-fuse-ld=lld"});
+    // Atomics in place: a function of the compiler's library would be missing at load.
+    options.insert(options.end(), {"--target=aarch64-linux-gnu", "-mno-outline-atomics", "-fuse-ld=lld"});
   } else {
     options.insert(options.end(), {"--target=x86_64-linux-gnu", "-march=" + std::string(target.arch)});
   }

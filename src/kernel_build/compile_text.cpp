@@ -16,12 +16,19 @@ namespace {
 
 /// Text and record come from two runs of the preprocessor over one file; they must tell of the same kernels.
 Result<> check_kernels(const Source& source, const Target& target, const SourceText& text) {
-  const bool same = std::ranges::equal(
-      source.kernels, text.kernels, {}, [](const DialectKernel& kernel) { return kernel.info.name; },
-      &KernelText::name);
-  if (same) return {};
-  return compile_error(source, target,
-                       "its kernels differ from those of the host; a kernel must not depend on the target");
+  const size_t count = std::max(source.kernels.size(), text.kernels.size());
+  const auto name = [](const auto& kernels, size_t i, auto member) {
+    return i < kernels.size() ? fmt::format("'{}'", member(kernels[i])) : std::string("none");
+  };
+  for (size_t i = 0; i < count; ++i) {
+    const std::string host = name(source.kernels, i, [](const DialectKernel& each) { return each.info.name; });
+    const std::string here = name(text.kernels, i, [](const KernelText& each) { return each.name; });
+    if (host == here) continue;
+    return compile_error(
+        source, target,
+        fmt::format("its kernel {} is {}, the host's is {}; a kernel must not depend on the target", i, here, host));
+  }
+  return {};
 }
 
 /// Without #line directives, which hold paths and change nothing in what is made.

@@ -12,7 +12,7 @@ Result<std::vector<Reflection>> reflect(ObjectFormat format, std::span<const std
     case ObjectFormat::cubin: return reflect_cubin(bytes);
     case ObjectFormat::hsaco: return reflect_hsaco(bytes);
     case ObjectFormat::spirv: return reflect_spirv(bytes);
-    case ObjectFormat::msl:
+    case ObjectFormat::msl: return reflect_msl(bytes);
     case ObjectFormat::metallib: break;
   }
   return std::vector<Reflection>();
@@ -34,6 +34,7 @@ Result<std::vector<Reflection>> reflect_host(std::span<const std::byte> bytes) {
     reflection.constant_bytes = kernel.info.constant_bytes;
     reflection.workgroup = kernel.info.workgroup;
     reflection.shared_bytes = kernel.info.shared_bytes;
+    reflection.record = kernel.info;
     all.push_back(std::move(reflection));
   }
   return all;

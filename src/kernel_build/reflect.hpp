@@ -41,9 +41,10 @@ struct Reflection {
   std::optional<uint32_t> registers;
   std::optional<uint32_t> scalar_registers;
   std::optional<uint32_t> spilled_bytes;
+  std::optional<KernelInfo> record;  ///< of host objects of the dialect, which tell everything
 };
 
-/// Kernels in the order of the file; none for formats that say nothing (msl, metallib).
+/// Kernels in the order of the file; none for those that say nothing (metallib, MSL that the dialect did not write).
 /// Errors: corrupt (the file is not what `format` says).
 Result<std::vector<Reflection>> reflect(ObjectFormat format, std::span<const std::byte> bytes);
 
@@ -53,5 +54,6 @@ Result<std::vector<Reflection>> reflect_ptx(std::span<const std::byte> bytes);
 Result<std::vector<Reflection>> reflect_cubin(std::span<const std::byte> bytes);
 Result<std::vector<Reflection>> reflect_hsaco(std::span<const std::byte> bytes);
 Result<std::vector<Reflection>> reflect_spirv(std::span<const std::byte> bytes);
+Result<std::vector<Reflection>> reflect_msl(std::span<const std::byte> bytes);
 
 }  // namespace pianola::kernel_build

@@ -8,8 +8,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "dialect_kernel_image.hpp"
-#include "kernel_build/check.hpp"
 #include "kernel_build/kernel_text.hpp"
 #include "kernel_build/target.hpp"
 
@@ -125,6 +123,58 @@ TEST_F(KernelBuild, ALaterBuildTakesUnchangedObjectsFromTheCache) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(build.cache), {}), 2 * kept);
 }
 
+// Each kernel is another one where the symbol OTHER is defined.
+constexpr const char* different = R"(
+#if defined(OTHER)
+#define IF_OTHER(here, elsewhere) here
+#else
+#define IF_OTHER(here, elsewhere) elsewhere
+#endif
+KERNEL(more_bindings, 64, 1, 1, OUT(uint, x), IF_OTHER(OUT(uint, y), VAL(uint, n)))
+PHASE x[GID_X] = 1u; IF_OTHER(y[GID_X] = 1u, x[GID_X] = n); END_PHASE END_KERNEL
+KERNEL(longer_constant, 64, 1, 1, OUT(uint, x), IF_OTHER(VALA(uint, n, 2), VAL(uint, n)))
+PHASE x[GID_X] = IF_OTHER(n[0], n); END_PHASE END_KERNEL
+KERNEL(other_group, IF_OTHER(32, 64), 1, 1, OUT(uint, x))
+PHASE x[GID_X] = 1u; END_PHASE END_KERNEL
+KERNEL(more_shared, 64, 1, 1, OUT(uint, x), SHARED(uint, tile, IF_OTHER(1024, 64)))
+PHASE tile[LID_X] = GID_X; END_SYNC PHASE x[GID_X] = tile[63u - LID_X]; END_PHASE END_KERNEL
+#if defined(OTHER)
+KERNEL(another_name, 64, 1, 1, OUT(uint, x))
+#else
+KERNEL(one_name, 64, 1, 1, OUT(uint, x))
+#endif
+PHASE x[GID_X] = 1u; END_PHASE END_KERNEL
+)";
+
+TEST_F(KernelBuild, KernelsThatDependOnTheTargetAreNamedOneByOne) {
+  struct Case {
+    const char* symbol;
+    const char* target;
+    const char* name;
+  };
+  for (const Case& each :
+       {Case{"__AVX2__", "x86-64-v3", "host for x86-64-v3"}, Case{"PIANOLA_KERNEL_PTX", "sm_70", "ptx for sm_70"},
+        Case{"PIANOLA_KERNEL_AMDGPU", "gfx90a", "hsaco for gfx90a"}}) {
+    const std::string text = std::string("#if defined(") + each.symbol + ")\n#define OTHER\n#endif\n" + different;
+    const Error error = error_of(options({write("different.k", text)}, {"x86-64", each.target}));
+    EXPECT_EQ(error.code, Errc::mismatch);
+    for (const char* kernel : {"more_bindings", "longer_constant", "other_group", "more_shared", "one_name"}) {
+      EXPECT_TRUE(has(error, std::string("kernel '") + kernel + "', " + each.name)) << kernel << "\n" << error.message;
+    }
+  }
+}
+
+TEST_F(KernelBuild, TextTargetsWithOtherKernelsAreNamed) {
+  const std::string text = std::string("#if defined(PIANOLA_KERNEL_TEXT)\n#define OTHER\n#endif\n") + different;
+  const std::string path = write("different.k", text);
+  for (const char* target : {"vulkan1.1", "msl"}) {
+    const Error error = error_of(options({path}, {"x86-64", target}));
+    EXPECT_EQ(error.code, Errc::compile_failed);
+    EXPECT_TRUE(has(error, "different.k for " + std::string(target))) << error.message;
+    EXPECT_TRUE(has(error, "'one_name'") && has(error, "'another_name'")) << error.message;
+  }
+}
+
 TEST(KernelTargets, GroupsAndArchitecturesAreKnownAndEachComesOnce) {
   const std::vector<std::string> names = {"ptx", "sm_90", "gfx942"};
   const auto targets = parse_targets(names);
@@ -154,106 +204,6 @@ TEST(KernelText, ReservedWordsAreRenamedOnlyAsWholeWords) {
   constexpr std::array<std::string_view, 2> words = {"input", "sample"};
   EXPECT_EQ(rename_words("input + my_input - sample1 * sample;", words), "input_ + my_input - sample1 * sample_;");
   EXPECT_EQ(rename_words("#line 3 \"input\"\ninput", words), "#line 3 \"input\"\ninput_");
-}
-
-// Files of every target, made from one source: each is compared with what the library says, then with a lie.
-class KernelCheck : public testing::Test {
- protected:
-  void SetUp() override { ASSERT_TRUE(library_); }
-
-  /// Lines about `kernel` over all objects, after `lie` changed what the library says of it.
-  std::vector<std::string> lines_after(std::string_view kernel, void (*lie)(KernelInfo&)) {
-    std::vector<KernelInfo> kernels(library_->kernels().begin(), library_->kernels().end());
-    lie(kernels[library_->find(kernel).value()]);
-    std::vector<std::string> lines;
-    for (const CodeObject& object : library_->objects()) {
-      const ObjectView view{
-          .format = object.format, .arch = object.arch, .bytes = object.bytes, .entries = object.entries};
-      const auto found = find_disagreements(kernels, view);
-      lines.insert(lines.end(), found.begin(), found.end());
-    }
-    return lines;
-  }
-
-  static size_t count(const std::vector<std::string>& lines, std::string_view part) {
-    return static_cast<size_t>(
-        std::ranges::count_if(lines, [&](const std::string& line) { return line.find(part) != std::string::npos; }));
-  }
-
-  Result<KernelLibrary> library_ = KernelLibrary::from_bytes(dialect_kernel_image());
-};
-
-TEST_F(KernelCheck, EveryFileAgreesWithTheLibrary) {
-  const auto lines = lines_after("nothing", [](KernelInfo&) {});
-  EXPECT_TRUE(lines.empty()) << lines.front();
-  EXPECT_GE(library_->objects().size(), 11U);
-}
-
-TEST_F(KernelCheck, AWrongConstantBlockIsFoundInEveryFormat) {
-  const auto lines = lines_after("integers", [](KernelInfo& kernel) {
-    kernel.constants.push_back({.name = "more", .offset = 4, .size = 4});
-    kernel.constant_bytes = 8;
-  });
-  for (const char* format : {"host for x86-64", "ptx for sm_70", "hsaco for gfx90a", "spirv for vulkan1.1"}) {
-    EXPECT_GE(count(lines, format), 1U) << format;
-  }
-}
-
-TEST_F(KernelCheck, AWrongWorkgroupIsFoundWhereTheFileKnowsIt) {
-  const auto lines = lines_after("numbers", [](KernelInfo& kernel) { kernel.workgroup = {64, 1, 1}; });
-  for (const char* format : {"host for x86-64", "ptx for sm_70", "hsaco for gfx90a", "spirv for vulkan1.1"}) {
-    EXPECT_GE(count(lines, format), 1U) << format;
-  }
-}
-
-TEST_F(KernelCheck, AMissingBindingIsFoundInEveryFormat) {
-  const auto lines = lines_after("integers", [](KernelInfo& kernel) { kernel.bindings.pop_back(); });
-  for (const char* format : {"host for x86-64", "ptx for sm_70", "hsaco for gfx90a", "spirv for vulkan1.1"}) {
-    EXPECT_GE(count(lines, format), 1U) << format;
-  }
-}
-
-TEST_F(KernelCheck, AWriteThatTheLibraryDoesNotAdmitIsFound) {
-  const auto lines = lines_after("integers", [](KernelInfo& kernel) { kernel.bindings[2].access = Access::in; });
-  EXPECT_GE(count(lines, "spirv for vulkan1.1"), 1U);
-  EXPECT_GE(count(lines, "host for x86-64"), 1U);
-}
-
-TEST_F(KernelCheck, TooLittleSharedMemoryIsFound) {
-  const auto lines = lines_after("numbers", [](KernelInfo& kernel) { kernel.shared_bytes = 0; });
-  for (const char* format : {"host for x86-64", "ptx for sm_70", "hsaco for gfx90a", "spirv for vulkan1.1"}) {
-    EXPECT_GE(count(lines, format), 1U) << format;
-  }
-}
-
-TEST_F(KernelCheck, AnEntryThatAFileLacksIsNamed) {
-  for (const CodeObject& object : library_->objects()) {
-    if (object.format == ObjectFormat::msl) continue;
-    const std::vector<CodeObject::Entry> entries = {{.kernel = 0, .symbol = "no_such_entry"}};
-    const auto lines = find_disagreements(
-        library_->kernels(), {.format = object.format, .arch = object.arch, .bytes = object.bytes, .entries = entries});
-    ASSERT_EQ(lines.size(), 1U);
-    EXPECT_NE(lines[0].find("no_such_entry"), std::string::npos) << lines[0];
-  }
-}
-
-TEST_F(KernelCheck, AFileThatIsNoObjectIsRefused) {
-  const std::vector<std::byte> junk(300, std::byte{0x7f});
-  for (const ObjectFormat format :
-       {ObjectFormat::host, ObjectFormat::ptx, ObjectFormat::cubin, ObjectFormat::hsaco, ObjectFormat::spirv}) {
-    const auto found = reflect(format, junk);
-    ASSERT_FALSE(found) << to_string(format);
-    EXPECT_EQ(found.error().code, Errc::corrupt);
-  }
-}
-
-TEST_F(KernelCheck, CutOffFilesNeverCrashTheReader) {
-  for (const CodeObject& object : library_->objects()) {
-    const size_t step = std::max<size_t>(1, object.bytes.size() / 97);
-    for (size_t size = 0; size < object.bytes.size(); size += step) {
-      static_cast<void>(reflect(object.format, object.bytes.first(size)));
-    }
-  }
 }
 
 }  // namespace

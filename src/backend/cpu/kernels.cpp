@@ -60,11 +60,8 @@ std::vector<std::string_view> host_architectures() {
 #if defined(__x86_64__)
   std::vector<std::string_view> result;
   __builtin_cpu_init();
-  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-                  __builtin_cpu_supports("bmi2");
-  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                  __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-                  __builtin_cpu_supports("avx512vl");
+  const bool v3 = __builtin_cpu_supports("x86-64-v3") != 0;
+  const bool v4 = __builtin_cpu_supports("x86-64-v4") != 0;
   if (v4) result.emplace_back("x86-64-v4");
   if (v3) result.emplace_back("x86-64-v3");
   result.emplace_back("x86-64");
