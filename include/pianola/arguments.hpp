@@ -19,8 +19,7 @@ namespace pianola {
 /// A fill pattern of 1, 2, 4, 8 or 16 bytes; it starts at the range's first byte.
 class Pattern {
  public:
-  template <class T>
-    requires std::is_trivially_copyable_v<T>
+  template <PlainValue T>
   constexpr Pattern(const T& value) : size_(sizeof(T)) {
     static_assert(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16,
                   "a fill pattern has 1, 2, 4, 8 or 16 bytes");
@@ -63,8 +62,8 @@ class Constants {
  public:
   /// A number, a trivially copyable struct of at most 64 bytes, or a named constant.
   struct Value {
-    template <class T>
-      requires(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && sizeof(T) <= 64)
+    template <PlainValue T>
+      requires(sizeof(T) <= 64)
     Value(const T& value) : size(sizeof(T)), alignment(alignof(T) < 4 ? 4 : alignof(T)) {
       std::memcpy(bytes.data(), &value, sizeof(T));
     }

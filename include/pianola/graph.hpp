@@ -47,8 +47,7 @@ struct SlotBinding {
 
 /// Bytes for a named constant; exactly its size.
 struct ConstantBinding {
-  template <class T>
-    requires std::is_trivially_copyable_v<T>
+  template <PlainValue T>
   ConstantBinding(ConstantKey key, const T& value) : constant(std::move(key)), bytes(sizeof(T)) {
     std::memcpy(bytes.data(), &value, sizeof(T));
   }

@@ -43,6 +43,13 @@ concept TrivialContainer = requires(C& container) {
   std::size(container);
 } && std::is_trivially_copyable_v<std::remove_pointer_t<decltype(std::data(std::declval<C&>()))>>;
 
+/// A value that is its own bytes: a number, an enum, a trivially copyable struct, or an array of them. Pointers,
+/// and views such as std::span and std::string_view, whose bytes are an address, are not.
+template <class T>
+concept PlainValue = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_member_pointer_v<T> &&
+                     !std::is_null_pointer_v<T> &&
+                     (!TrivialContainer<const T> || std::is_array_v<T> || requires { std::tuple_size<T>::value; });
+
 /// The bytes of a container's elements.
 template <TrivialContainer C>
 auto bytes_of(C& container) {

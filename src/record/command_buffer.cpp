@@ -5,6 +5,16 @@
 #include "record/command_buffer_data.hpp"
 
 namespace pianola {
+namespace {
+
+template <class Id>
+std::optional<Id> find(const std::map<std::string, Id, std::less<>>& ids, std::string_view name) {
+  const auto found = ids.find(name);
+  if (found == ids.end()) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace
 
 uint32_t CommandBuffer::command_count() const {
   return data_ ? data_->count : 0;
@@ -22,17 +32,11 @@ std::span<const ConstantInfo> CommandBuffer::constants() const {
 }
 
 std::optional<SlotId> CommandBuffer::find_slot(std::string_view name) const {
-  for (size_t i = 0; i < slots().size(); ++i) {
-    if (slots()[i].name == name) return SlotId(i);
-  }
-  return std::nullopt;
+  return data_ ? find(data_->slot_ids, name) : std::nullopt;
 }
 
 std::optional<ConstantId> CommandBuffer::find_constant(std::string_view name) const {
-  for (size_t i = 0; i < constants().size(); ++i) {
-    if (constants()[i].name == name) return ConstantId(i);
-  }
-  return std::nullopt;
+  return data_ ? find(data_->constant_ids, name) : std::nullopt;
 }
 
 }  // namespace pianola

@@ -2,6 +2,8 @@
 // What a finished recording consists of.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -35,6 +37,8 @@ struct CommandBuffer::Data {
   uint32_t barrier_count = 0;  ///< barriers and event waits, nested ones not counted
   std::vector<SlotInfo> slots;
   std::vector<ConstantInfo> constants;
+  std::map<std::string, SlotId, std::less<>> slot_ids;  ///< by name
+  std::map<std::string, ConstantId, std::less<>> constant_ids;
   std::vector<std::string> channels;
   std::vector<Buffer> direct;            ///< one a slot; empty where it is bound later. Offsets are the buffer's.
   std::vector<KernelLibrary> libraries;  ///< those of nested command buffers included

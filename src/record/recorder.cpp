@@ -106,7 +106,7 @@ BufferRef Recorder::buffer(std::string_view name, uint64_t size, const SlotOptio
     if (size == whole_size) return impl_->fail(Errc::limit_exceeded, fmt::format("slot '{}': no size given", name));
     const SlotId id{static_cast<uint32_t>(impl_->data->slots.size())};
     impl_->data->direct.emplace_back();
-    if (!impl_->slot_names.emplace(name, id).second) {
+    if (!impl_->data->slot_ids.emplace(name, id).second) {
       return impl_->fail(Errc::invalid_argument, fmt::format("two slots are named '{}'", name));
     }
     impl_->data->slots.push_back({.name = std::string(name),
@@ -137,7 +137,7 @@ BufferRef Recorder::buffer(const BufferView& view) {
     ref.slot = found->second;
     if (!is_new) return;
     std::string name = fmt::format("buffer#{}", static_cast<uint32_t>(ref.slot));
-    impl_->slot_names.emplace(name, ref.slot);
+    impl_->data->slot_ids.emplace(name, ref.slot);
     impl_->data->direct.push_back(memory);
     impl_->data->slots.push_back({.name = std::move(name),
                                   .size = memory.size(),
@@ -158,7 +158,7 @@ ConstantRef Recorder::constant(std::string_view name, uint32_t size) {
                                                            name, size, max_constant_bytes));
     }
     const ConstantId id{static_cast<uint32_t>(impl_->data->constants.size())};
-    if (!impl_->constant_names.emplace(name, id).second) {
+    if (!impl_->data->constant_ids.emplace(name, id).second) {
       return impl_->fail(Errc::invalid_argument, fmt::format("two constants are named '{}'", name));
     }
     impl_->data->constants.push_back({std::string(name), size});

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <bitset>
-#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -27,8 +26,6 @@ struct Recorder::Impl {
   std::optional<Error> error;
   std::shared_ptr<CommandBuffer::Data> data;
 
-  std::map<std::string, SlotId, std::less<>> slot_names;
-  std::map<std::string, ConstantId, std::less<>> constant_names;
   std::unordered_map<const void*, SlotId> direct_slots;
   std::vector<std::optional<uint32_t>> signals;  ///< one an event: the command that signalled it last
   uint32_t open_groups = 0;

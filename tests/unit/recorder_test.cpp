@@ -2,13 +2,26 @@
 // What recording keeps and what it refuses, seen from inside.
 #include "pianola/recorder.hpp"
 
+#include <array>
+#include <span>
+#include <string_view>
 #include <vector>
 
+#include "pianola/graph.hpp"
 #include "record/command_buffer_data.hpp"
 #include "test_library.hpp"
 
 namespace pianola {
 namespace {
+
+// A view's own bytes are an address: no pattern and no constant.
+using Bytes = std::span<const std::byte>;
+static_assert(!PlainValue<Bytes> && !PlainValue<std::string_view> && !PlainValue<const char*>);
+static_assert(!PlainValue<std::vector<int>> && !PlainValue<std::initializer_list<int>>);
+static_assert(PlainValue<float> && PlainValue<std::array<int, 2>> && PlainValue<int[2]> && PlainValue<SlotId>);
+static_assert(!std::is_constructible_v<Pattern, Bytes> && !std::is_constructible_v<Constants::Value, Bytes>);
+static_assert(!std::is_constructible_v<ConstantBinding, ConstantKey, std::span<const float>>);
+static_assert(std::is_constructible_v<ConstantBinding, ConstantKey, Bytes>);
 
 /// The code of the first error, or nothing if the recording is good.
 std::optional<Errc> error_of(Recorder& recorder) {
