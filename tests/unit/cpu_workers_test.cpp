@@ -3,6 +3,8 @@
 #include "backend/cpu/workers.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <random>
 #include <thread>
 
@@ -100,6 +102,68 @@ TEST(CpuWorkersThreads, SeveralReplaysAtOnceDoNotMeet) {
     });
   }
   for (std::thread& caller : callers) caller.join();
+}
+
+/// A fill of `size` bytes in `parts` parts that all run at the same time.
+Program cut_fill(uint64_t size, uint32_t parts) {
+  Program program;
+  program.share_count = parts;
+  program.segments.resize(parts + 1);
+  for (uint32_t part = 0; part < parts; ++part) {
+    Task task;
+    task.offset = 1;
+    task.size = size;
+    task.part = static_cast<uint16_t>(part);
+    task.parts = static_cast<uint16_t>(parts);
+    task.pattern = repeat_pattern({std::byte{1}}, 1);
+    program.tasks.push_back(task);
+    program.segments[part].first_task = part;
+  }
+  program.segments[parts].first_task = parts;
+  return program;
+}
+
+TEST(CpuWorkersThreads, CutWorkIsDoneWholeAndNothingBeside) {
+  Workers workers(2);
+  for (uint64_t size = 1; size < 12000; size += 1 + size / 3) {
+    for (const uint32_t parts : {2U, 3U, 5U}) {
+      const Program program = cut_fill(size, parts);
+      std::vector<std::byte> bytes(size + 2);
+      Bindings bindings;
+      bindings.slots.resize(1);
+      bindings.slots[0].address = bytes.data();
+      const DeviceLimits limits;
+      const SegmentStatePtr state = make_segment_state(program);
+      for (const bool is_shared : {false, true, true}) {
+        std::fill(bytes.begin(), bytes.end(), std::byte{0});
+        Replay replay(program, bindings, limits);
+        if (is_shared) {
+          workers.run(replay, *state);
+        } else {
+          replay.run(program.tasks, 0);
+        }
+        EXPECT_EQ(std::ranges::count(bytes, std::byte{1}), static_cast<std::ptrdiff_t>(size)) << parts << " parts";
+        EXPECT_EQ(bytes.front(), std::byte{0});
+        EXPECT_EQ(bytes.back(), std::byte{0});
+      }
+    }
+  }
+}
+
+TEST(CpuWorkersThreads, AWorkerStartsWithItsOwnShareAndGoesOnToTheOthers) {
+  const Program program = cut_fill(64 * 64, 2);
+  std::vector<std::byte> bytes(64 * 64 + 2);
+  Bindings bindings;
+  bindings.slots.resize(1);
+  bindings.slots[0].address = bytes.data();
+  const DeviceLimits limits;
+  std::array<std::atomic<uint32_t>, 2> shares{};
+  Replay replay(program, bindings, limits);
+  replay.set_shares(shares.data());
+  shares[0] = 15;  // all but its last chunk are taken
+  replay.run(std::span(program.tasks).first(1), 1);
+  EXPECT_EQ(std::ranges::count(std::span(bytes).first(1 + 64 * 30), std::byte{1}), 0);
+  EXPECT_EQ(std::ranges::count(bytes, std::byte{1}), 64 * 34);
 }
 
 }  // namespace

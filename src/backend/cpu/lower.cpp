@@ -9,11 +9,10 @@
 namespace pianola::backend::cpu {
 namespace {
 
-/// Work that takes longer than this is cut into parts of about `part_us`. Parts cost little, and a kernel may take
-/// far longer than its number of threads tells.
+/// Work that takes longer than this is cut, into parts of at least `part_us`. Parts cost little, and a kernel may
+/// take far longer than its number of threads tells.
 constexpr double cut_above_us = 15;
 constexpr double part_us = 5;
-constexpr uint32_t parts_per_thread = 4;
 
 constexpr double bytes_per_us = 8000;
 constexpr double thread_us = 0.0015;        // one thread of a workgroup, where the dispatch states no time
@@ -56,7 +55,7 @@ double cost_of(const CommandBuffer::Data& commands, const CommandHeader& command
 
 uint32_t parts_of(const CommandHeader& command, double cost, uint32_t threads) {
   if (threads == 1 || cost < cut_above_us) return 1;
-  uint64_t most = std::min<uint64_t>(uint64_t{threads} * parts_per_thread, static_cast<uint64_t>(cost / part_us));
+  uint64_t most = std::min<uint64_t>(threads, static_cast<uint64_t>(cost / part_us));
   if (command.op == Op::dispatch || command.op == Op::dispatch_indirect) {
     const auto& dispatch = as<DispatchCommand>(command);
     if (has_known_counts(dispatch)) most = std::min(most, group_count(dispatch));
@@ -158,24 +157,8 @@ class Lowering {
   std::vector<std::vector<pianola_host_kernel>> functions_;
 };
 
-/// Part `part` of `parts`. Bytes are cut at multiples of 64, so that patterns go on and lines are not shared.
-Task part_of(const Task& whole, uint32_t part, uint32_t parts) {
-  Task task = whole;
-  task.part = static_cast<uint16_t>(part);
-  task.parts = static_cast<uint16_t>(parts);
-  if (whole.kind == TaskKind::dispatch) return task;
-  const uint64_t share = (whole.size / parts + 63) / 64 * 64;
-  const uint64_t begin = std::min(whole.size, share * part);
-  const uint64_t end = part + 1 == parts ? whole.size : std::min(whole.size, share * (part + 1));
-  task.offset += begin;
-  task.size = end - begin;
-  if (whole.kind == TaskKind::update) task.bytes += begin;
-  if (whole.kind == TaskKind::copy) task.source.offset += begin;
-  return task;
-}
-
 /// Tasks sorted by segment; those of one segment stay in the nodes' order.
-void place_tasks(Program& program, const SegmentGraph& graph, const std::vector<std::optional<Task>>& tasks) {
+void place_tasks(Program& program, const SegmentGraph& graph, std::vector<std::optional<Task>>& tasks) {
   program.segments.resize(graph.count + 1);
   for (size_t i = 0; i < tasks.size(); ++i) {
     const NodePlace& place = graph.places[i];
@@ -187,9 +170,14 @@ void place_tasks(Program& program, const SegmentGraph& graph, const std::vector<
   std::vector<uint32_t> next(graph.count);
   for (uint32_t i = 0; i < graph.count; ++i) next[i] = program.segments[i].first_task;
   for (size_t i = 0; i < tasks.size(); ++i) {
+    if (!tasks[i]) continue;
     const NodePlace& place = graph.places[i];
-    for (uint32_t part = 0; tasks[i] && part < place.parts; ++part) {
-      program.tasks[next[place.segment + part]++] = part_of(*tasks[i], part, place.parts);
+    Task& task = *tasks[i];
+    task.parts = static_cast<uint16_t>(place.parts);
+    if (place.parts > 1) task.first_share = std::exchange(program.share_count, program.share_count + place.parts);
+    for (uint32_t part = 0; part < place.parts; ++part) {
+      task.part = static_cast<uint16_t>(part);
+      program.tasks[next[place.segment + part]++] = task;
     }
   }
 }

@@ -4,7 +4,7 @@
 // A segment is a run of tasks that one thread does without looking up: it waits for others only at its start, and
 // others wait only for its end. Segments and their tasks stand in an order that every edge respects, so one thread
 // may simply do all tasks from first to last. Work too large for one thread is several segments with a part each,
-// closed by an empty one.
+// closed by an empty one. A part is a place for a thread to help, not a fixed piece of the work: run.hpp.
 #pragma once
 
 #include <array>
@@ -22,12 +22,13 @@ namespace pianola::backend::cpu {
 
 enum class TaskKind : uint8_t { fill, update, copy, dispatch };
 
-/// Bytes [offset, offset + size) of a slot, and what is done there. For a dispatch: part `part` of `parts`.
+/// Bytes [offset, offset + size) of a slot, or a dispatch. With more than one part, each part's task names the whole.
 struct Task {
   TaskKind kind = TaskKind::fill;
   uint16_t part = 0;
   uint16_t parts = 1;
   uint32_t slot = 0;
+  uint32_t first_share = 0;  ///< with more than one part: where the parts' shares stand in a replay
   uint64_t offset = 0;
   uint64_t size = 0;
   struct Source {
@@ -62,6 +63,7 @@ struct Program {
   std::vector<DispatchWork> dispatches;
   std::vector<Segment> segments;  ///< and one past the end
   std::vector<uint32_t> successors;
+  uint32_t share_count = 0;  ///< parts of all tasks that are cut
   double estimated_us = 0;   ///< by one thread
   bool is_parallel = false;  ///< some segments may run at the same time
   bool has_dispatches = false;

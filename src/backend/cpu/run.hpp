@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does one task with one submission's bindings.
+// Does tasks with one submission's bindings.
+//
+// Work that is cut into parts has a share for each: a row of chunks, and how many of them are taken. A thread starts
+// with the share that bears its own number, so that it finds in its cache what it left there, and goes on to the
+// others' when that is used up, so that all end together.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <optional>
 
@@ -17,17 +22,25 @@ class Replay {
       : program_(program), bindings_(bindings), limits_(limits) {}
 
   const Program& program() const { return program_; }
-  void run(std::span<const Task> tasks);
+  /// Chunks taken, a share each, all 0; without, each part does a fixed piece.
+  void set_shares(std::atomic<uint32_t>* shares) { shares_ = shares; }
+  /// `worker`: number of the calling thread among those that work on this replay.
+  void run(std::span<const Task> tasks, uint32_t worker);
   std::optional<Error> take_error() { return std::move(error_); }
 
  private:
   std::byte* at(uint32_t slot, uint64_t offset) const { return bindings_.slots[slot].address + offset; }
-  void run_dispatch(const Task& task);
+  template <class Body>
+  void for_each_chunk(const Task& task, uint32_t worker, Body body);
+  template <class Body>
+  void for_each_piece(const Task& task, uint32_t worker, Body body);
+  void run_dispatch(const Task& task, uint32_t worker);
   void report(uint32_t command, const std::array<uint32_t, 3>& groups);
 
   const Program& program_;
   const Bindings& bindings_;
   const DeviceLimits& limits_;
+  std::atomic<uint32_t>* shares_ = nullptr;
   std::mutex mutex_;
   std::optional<Error> error_;
 };

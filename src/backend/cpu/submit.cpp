@@ -34,11 +34,11 @@ std::optional<Error> CpuExecutable::run(const Bindings& bindings) {
 /// Estimates know nothing of what a kernel does, so the time of kernels is taken.
 void CpuExecutable::run_here(Replay& replay) {
   if (!program_.has_dispatches) {
-    replay.run(program_.tasks);
+    replay.run(program_.tasks, 0);
     return;
   }
   const auto start = std::chrono::steady_clock::now();
-  replay.run(program_.tasks);
+  replay.run(program_.tasks, 0);
   const std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - start;
   const double fastest = fastest_here_us_.load(std::memory_order_relaxed);
   if (fastest == 0 || taken.count() < fastest) fastest_here_us_.store(taken.count(), std::memory_order_relaxed);

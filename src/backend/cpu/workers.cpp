@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <vector>
 
 // The thread sanitizer does not see what happens inside oneTBB's own library. What is handed over is a pointer in a
 // functor it does not look at, and the order that oneTBB guarantees is told to it here.
@@ -52,7 +53,9 @@ struct SegmentInFlight {
 class SegmentState {
  public:
   explicit SegmentState(const Program& program)
-      : count_(program.segment_count()), segments_(std::make_unique<SegmentInFlight[]>(count_)) {
+      : count_(program.segment_count()),
+        segments_(std::make_unique<SegmentInFlight[]>(count_)),
+        shares_(program.share_count) {
     for (uint32_t i = 0; i < count_; ++i) {
       segments_[i].index = i;
       segments_[i].state = this;
@@ -69,6 +72,7 @@ class SegmentState {
 
   size_t count_;
   std::unique_ptr<SegmentInFlight[]> segments_;
+  std::vector<std::atomic<uint32_t>> shares_;  ///< chunks taken, for each part of the tasks that are cut
   Replay* replay_ = nullptr;
   tbb::task_group* group_ = nullptr;
 };
@@ -99,8 +103,9 @@ void SegmentState::start(uint32_t segment) {
 void SegmentState::follow(uint32_t segment) {
   constexpr uint32_t none = UINT32_MAX;
   const Program& program = replay_->program();
+  const auto worker = static_cast<uint32_t>(std::max(0, tbb::this_task_arena::current_thread_index()));
   while (segment != none) {
-    replay_->run(program.tasks_of(segment));
+    replay_->run(program.tasks_of(segment), worker);
     uint32_t next = none;
     for (const uint32_t later : program.successors_of(segment)) {
       if (segments_[later].missing.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
@@ -119,6 +124,8 @@ void SegmentState::run(Replay& replay) {
   replay_ = &replay;
   group_ = &group;
   const Program& program = replay.program();
+  for (std::atomic<uint32_t>& taken : shares_) taken.store(0, std::memory_order_relaxed);
+  replay.set_shares(shares_.data());
   for (uint32_t i = 0; i < count_; ++i) {
     segments_[i].missing.store(program.segments[i].waits_for, std::memory_order_relaxed);
   }
