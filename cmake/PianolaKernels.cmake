@@ -12,8 +12,7 @@
 #   PACK     a manifest of files that other compilers made (`pianola kernel pack`); no compiler is needed then
 #   EMBED    also puts the file's bytes into <target>, which gets a header <symbol>.hpp with
 #            std::span<const std::byte> <symbol>();
-# The file's path is left in the property PIANOLA_KERNELS of <target> and in its macro PIANOLA_KERNELS_FILE
-# (both hold the last library added).
+# The file's path is left in the property PIANOLA_KERNELS of <target> (of the last library added).
 
 function(pianola_add_kernels target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "OUTPUT;NAME;EMBED;PACK" "TARGETS;SOURCES")
@@ -70,8 +69,6 @@ function(pianola_add_kernels target)
   set_target_properties(${target} PROPERTIES PIANOLA_KERNELS ${arg_OUTPUT})
   if(arg_EMBED)
     pianola_embed_file(${target} ${arg_EMBED} ${arg_OUTPUT})
-  else()
-    target_compile_definitions(${target} PRIVATE PIANOLA_KERNELS_FILE="${arg_OUTPUT}")
   endif()
 endfunction()
 
