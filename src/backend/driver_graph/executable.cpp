@@ -59,6 +59,17 @@ Result<GraphExecutable::Launch> GraphExecutable::launch(StreamSet& streams,
   return launch;
 }
 
+std::vector<GraphObject> GraphExecutable::native() const {
+  std::vector<GraphObject> all;
+  const auto lock = cache_.lock();
+  const BoundGraphs* graphs = cache_.newest();
+  if (graphs == nullptr) return all;
+  for (const auto& piece : graphs->pieces) {
+    if (piece != nullptr) all.push_back(piece->native());
+  }
+  return all;
+}
+
 std::string GraphExecutable::dot() const {
   const DriverTable& table = lowered_->driver->table();
   if (table.graph_dot == nullptr) return {};

@@ -26,6 +26,8 @@ class GraphExecutable final : public backend::Executable {
   Result<Launch> launch(StreamSet& streams, const std::shared_ptr<const backend::Bindings>& bindings);
 
   std::string describe() const override;
+  /// The graphs used last, in order; none on streams.
+  std::vector<GraphObject> native() const;
 
  private:
   GraphExecutable(std::shared_ptr<const Lowered> lowered, bool use_graphs)

@@ -29,8 +29,9 @@ bool is_empty(const std::array<uint32_t, 3>& groups) {
 
 }  // namespace
 
-Result<std::unique_ptr<StreamSet>> StreamSet::create(const DriverRef& driver) {
+Result<std::unique_ptr<StreamSet>> StreamSet::create(const DriverRef& driver, Stream main) {
   std::unique_ptr<StreamSet> set(new StreamSet(driver));
+  if (main != nullptr) set->streams_.push_back(main);
   Result<> grown = set->grow(1, 0);
   if (!grown) return grown.error();
   return set;
@@ -41,7 +42,8 @@ Result<> StreamSet::grow(size_t streams, size_t events) {
   while (streams_.size() < streams) {
     Result<Stream> stream = table.stream_create(table.api);
     if (!stream) return stream.error();
-    streams_.emplace_back(driver_, *stream);
+    owned_.emplace_back(driver_, *stream);
+    streams_.push_back(*stream);
   }
   while (events_.size() < events) {
     Result<Event> event = table.event_create(table.api, false);
@@ -56,7 +58,7 @@ Result<> StreamSet::fork(uint32_t lanes) {
   Result<> done;
   if (lanes > 1) done = table.event_record(table.api, events_[0].get(), main());
   for (uint32_t lane = 1; done && lane < lanes; ++lane) {
-    done = table.stream_wait(table.api, streams_[lane].get(), events_[0].get());
+    done = table.stream_wait(table.api, streams_[lane], events_[0].get());
   }
   return done;
 }
@@ -65,7 +67,7 @@ Result<> StreamSet::join(uint32_t lanes) {
   const DriverTable& table = driver_->table();
   Result<> done;
   for (uint32_t lane = 1; done && lane < lanes; ++lane) {
-    done = table.event_record(table.api, events_[lane].get(), streams_[lane].get());
+    done = table.event_record(table.api, events_[lane].get(), streams_[lane]);
     if (done) done = table.stream_wait(table.api, main(), events_[lane].get());
   }
   return done;
@@ -93,7 +95,7 @@ Result<> StreamSet::replay(const Lowered& lowered, const Piece& piece, const Val
   CallMaker calls(lowered, values);
   for (uint32_t i = piece.begin; done && i < piece.end; ++i) {
     const Operation& operation = lowered.operations[i];
-    const Stream stream = streams_[operation.lane].get();
+    const Stream stream = streams_[operation.lane];
     for (const uint32_t dep : lowered.deps_of(i)) {
       if (dep < piece.begin || lowered.operations[dep].lane == operation.lane) continue;
       done = table.stream_wait(table.api, stream, events_[event[dep - piece.begin]].get());

@@ -9,8 +9,9 @@ namespace pianola::driver_graph {
 /// The streams and events of one queue. One thread at a time issues on them.
 class StreamSet {
  public:
-  static Result<std::unique_ptr<StreamSet>> create(const DriverRef& driver);
-  Stream main() const { return streams_.front().get(); }
+  /// Around a main stream that the caller owns, or makes one.
+  static Result<std::unique_ptr<StreamSet>> create(const DriverRef& driver, Stream main);
+  Stream main() const { return streams_.front(); }
 
   /// Issues the piece; everything on the main stream so far comes before it, everything later after it.
   /// Dispatches with a count of 0 are left out. The device is current.
@@ -32,7 +33,8 @@ class StreamSet {
   Result<> read_counts(const Lowered& lowered, const Piece& piece, const CallMaker& calls);
 
   DriverRef driver_;
-  std::vector<UniqueStream> streams_;  // the main one first
+  std::vector<Stream> streams_;  // the main one first
+  std::vector<UniqueStream> owned_;
   std::vector<UniqueEvent> events_;
   UniqueHostMemory counts_;
   size_t counts_size_ = 0;
