@@ -26,6 +26,7 @@ uint64_t units(const Work& work) {
 }
 
 void run_kernel(const Work& work, uint64_t begin, uint64_t end) {
+  if (work.kernel->function == nullptr) return;
   pianola_host_launch launch{};
   launch.buffers = work.buffers.data();
   launch.constants = work.constants.empty() ? nullptr : work.constants.data();

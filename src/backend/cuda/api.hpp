@@ -86,6 +86,9 @@ struct Vendor {
   using MemsetNodeParams = cuda::MemsetNodeParams;
   static constexpr const char* name = "CUDA driver";
   static constexpr std::array libraries = {"libcuda.so.1"};
+  static constexpr std::array marker_libraries = {"libnvToolsExt.so.1"};
+  static constexpr const char* marker_push = "nvtxRangePushA";
+  static constexpr const char* marker_pop = "nvtxRangePop";
   static constexpr int oldest = 12000;  // 1000 * major + 10 * minor
   static std::string version_text(int version) {
     return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 
+#include "backend/driver_graph/markers.hpp"
 #include "pianola/device.hpp"
 #include "pianola/kernel_library.hpp"
 
@@ -80,6 +81,7 @@ struct DriverTable {
   const void* api = nullptr;  ///< first argument of every call
   DeviceFacts facts;
   Quirks quirks;
+  Markers markers;
   Context context = nullptr;
   int device = 0;  ///< its number
 

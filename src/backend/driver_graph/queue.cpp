@@ -72,7 +72,10 @@ std::optional<Error> GraphQueue::issue(State& state, backend::Job& job) {
   Flight& flight = taken->front();
   auto launched = guarded([&] { return executable_of(job).launch(streams, job.bindings); });
   flight.error = launched ? std::move(launched->over_limit) : driver.note(std::move(launched.error()));
-  if (launched) flight.in_use = std::move(launched->in_use);
+  if (launched) {
+    flight.in_use = std::move(launched->in_use);
+    flight.timeline = std::move(launched->timeline);
+  }
   const Result<> recorded = table.event_record(table.api, flight.event.get(), streams.main());
   if (!recorded) {
     (void)table.stream_synchronize(table.api, streams.main());

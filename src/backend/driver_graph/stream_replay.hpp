@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/driver_graph/calls.hpp"
+#include "backend/driver_graph/timeline.hpp"
 
 namespace pianola::driver_graph {
 
@@ -15,14 +16,16 @@ class StreamSet {
 
   /// Issues the piece; everything on the main stream so far comes before it, everything later after it.
   /// Dispatches with a count of 0 are left out. The device is current.
-  Result<> replay(const Lowered& lowered, const Piece& piece, const Values& values);
+  /// With a timeline, each operation is marked in it.
+  Result<> replay(const Lowered& lowered, const Piece& piece, const Values& values, Timeline* timeline);
 
   /// Reads the counts of the piece's indirect dispatches on the host and launches those within `limits`.
   /// Blocks. Gives the first error of counts that were over the limit, as `over_limit`.
   struct IndirectOutcome {
     std::optional<Error> over_limit;
   };
-  Result<IndirectOutcome> run_indirect(const Lowered& lowered, const Piece& piece, const Values& values);
+  Result<IndirectOutcome> run_indirect(const Lowered& lowered, const Piece& piece, const Values& values,
+                                       Timeline* timeline);
 
  private:
   explicit StreamSet(DriverRef driver) : driver_(std::move(driver)) {}

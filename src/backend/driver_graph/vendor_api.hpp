@@ -6,6 +6,7 @@
 //   oldest        the oldest version that works, as the driver counts
 //   version_text  a version for people
 //   words         a status' name and text in the driver's own words
+//   marker_*      the profiler's libraries, and what opens and closes a range in them
 //   make_table    the DriverTable of a device
 #pragma once
 
@@ -25,6 +26,7 @@ struct VendorApi {
   explicit VendorApi(Symbols& symbols) : f(symbols) {}
   typename Vendor::Functions f;
   int version = 0;  ///< as the driver counts
+  Markers markers = Markers::load(Vendor::marker_libraries, Vendor::marker_push, Vendor::marker_pop);
 
   /// An Error for a call that did not succeed, with the driver's own words.
   Error error(std::string call, abi::Status status) const {

@@ -36,6 +36,8 @@ class VendorTable {
 
   static void fill_in(DriverTable& table, const Api& api) {
     table.api = &api;
+    table.markers = api.markers;
+    table.facts.limits.timestamps = true;
     add_memory(table);
     add_streams(table);
     add_events(table);

@@ -86,6 +86,9 @@ struct Vendor {
   /// The plain name comes last: it is for compiling, and on a machine with several versions nobody knows which it is.
   static constexpr std::array libraries = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
                                            "libamdhip64.so"};
+  static constexpr std::array marker_libraries = {"libroctx64.so.4", "librocprofiler-sdk-roctx.so.1"};
+  static constexpr const char* marker_push = "roctxRangePushA";
+  static constexpr const char* marker_pop = "roctxRangePop";
   static constexpr int oldest = 50200000;  // 10,000,000 * major + 100,000 * minor + patch
   static std::string version_text(int version) {
     return std::to_string(version / 10000000) + "." + std::to_string(version / 100000 % 100);
