@@ -1,253 +1,210 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shapes of graphs on a CUDA device: Pianola's replay beside a hand-built graph with the same nodes and edges.
-// Rows come in pairs, graph/<shape>/pianola and graph/<shape>/hand; without a CUDA device there are none.
+// Graphs on a CUDA device: Pianola beside the driver called by hand, with the same nodes and edges. The two take turns
+// in one loop; the counters are the medians of both, in microseconds, and their ratio. Without a CUDA device there are
+// no rows.
 #include <benchmark/benchmark.h>
 
-#include <functional>
-#include <memory>
-#include <string>
+#include <algorithm>
+#include <chrono>
+#include <vector>
 
-#include "graph_kernels.hpp"
-#include "hand_graph.hpp"
-#include "pianola/pianola.hpp"
+#include "graph_shapes.hpp"
 
 namespace {
 
 using bench::HandDriver;
 using bench::HandNode;
+using bench::Machine;
+using bench::Shape;
 using namespace pianola;  // NOLINT: this file is about nothing else
 
-constexpr uint64_t memory_size = uint64_t{256} << 20;
-
-/// A shape, both ways.
-struct Shape {
-  std::string name;
-  uint32_t commands = 0;
-  uint32_t lanes = 16;
-  std::function<void(Recorder&, const BufferRef&, const Kernel&)> record;
-  std::vector<HandNode> hand;
-};
-
-struct Machine {
-  Device device;
-  Buffer memory;
-  KernelLibrary kernels;
-  HandDriver* hand = nullptr;
-};
-
-const Machine* machine() {
-  static const std::unique_ptr<Machine> made = []() -> std::unique_ptr<Machine> {
-    Result<Device> device = Device::open("cuda:0");
-    if (!device) return nullptr;
-    auto result = std::make_unique<Machine>();
-    result->device = *device;
-    Result<Buffer> memory = device->allocate(memory_size);
-    Result<KernelLibrary> kernels = KernelLibrary::from_bytes(graph_kernels());
-    if (!memory || !kernels) return nullptr;
-    result->memory = *memory;
-    result->kernels = *kernels;
-    for (const CodeObject& object : kernels->objects()) {
-      if (object.format == ObjectFormat::ptx && object.arch == "sm_70") {
-        result->hand = HandDriver::get(object.bytes, memory_size);
-      }
-    }
-    return result;
-  }();
-  return made.get();
+double median(std::vector<double>& times) {
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
 }
 
-Result<Graph> instantiate(const Shape& shape, bool native_graph = true) {
-  Recorder recorder;
-  const BufferRef memory = recorder.buffer(machine()->memory);
-  shape.record(recorder, memory, machine()->kernels["small"]);
-  Result<CommandBuffer> commands = recorder.finish();
-  if (!commands) return commands.error();
-  InstantiateOptions options;
-  options.plan.lanes = shape.lanes;
-  options.plan.merge = false;
-  options.native_graph = native_graph;
-  return machine()->device.instantiate(*commands, options);
+/// Microseconds that `work` takes; negative if it fails.
+template <class Work>
+double time_of(const Work& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  const bool good = work();
+  const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - begin;
+  return good ? elapsed.count() : -1;
 }
 
-void run_pianola(benchmark::State& state, const Shape& shape, bool native_graph) {
-  const Result<Graph> graph = instantiate(shape, native_graph);
-  if (!graph) {
-    state.SkipWithError(to_string(graph.error()).c_str());
-    return;
-  }
-  const Queue queue = machine()->device.queue();
+/// Runs both by turns. `rest` comes after each, untimed.
+template <class Ours, class Hand, class Rest>
+void take_turns(benchmark::State& state, const Ours& ours, const Hand& hand, const Rest& rest) {
+  std::vector<double> times[2];
   for (auto _ : state) {
-    const Result<Submission> submission = queue.submit(*graph);
-    if (!submission || !submission->wait()) {
-      state.SkipWithError("replay failed");
+    times[0].push_back(time_of(ours));
+    const bool good = rest();
+    times[1].push_back(time_of(hand));
+    if (times[0].back() < 0 || times[1].back() < 0 || !good || !rest()) {
+      state.SkipWithError("a run failed");
       return;
     }
+    state.SetIterationTime(times[0].back() * 1e-6);
   }
-  state.counters["edges"] = graph->plan().stats().edges;
-  state.counters["us_per_command"] = benchmark::Counter(
-      shape.commands * 1e-6, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  const double us = median(times[0]);
+  const double hand_us = median(times[1]);
+  state.counters["us"] = us;
+  state.counters["hand_us"] = hand_us;
+  state.counters["ratio"] = us / hand_us;
 }
 
-void run_hand(benchmark::State& state, const Shape& shape) {
-  const HandDriver::Graph graph = machine()->hand->build(shape.hand);
-  if (graph == nullptr) {
-    state.SkipWithError("the hand-built graph failed");
-    return;
-  }
-  for (auto _ : state) {
-    if (!machine()->hand->launch_and_wait(graph)) state.SkipWithError("replay failed");
-  }
-  machine()->hand->destroy(graph);
-  state.counters["us_per_command"] = benchmark::Counter(
-      shape.commands * 1e-6, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+bool nothing() {
+  return true;
 }
 
-void run_instantiate(benchmark::State& state, const Shape& shape) {
-  for (auto _ : state) {
-    const Result<Graph> graph = instantiate(shape);
-    if (!graph) state.SkipWithError(to_string(graph.error()).c_str());
-  }
+/// Pianola's graph of a shape, or a reason to leave the row out.
+Graph graph_of(benchmark::State& state, const Shape& shape, bool native_graph) {
+  const Result<CommandBuffer> commands = shape.commands();
+  const Result<Graph> graph = commands ? Machine::get()->device.instantiate(*commands, shape.options(native_graph))
+                                       : Result<Graph>(commands.error());
+  if (graph) return *graph;
+  state.SkipWithError(to_string(graph.error()).c_str());
+  return {};
 }
 
-void run_build(benchmark::State& state, const Shape& shape) {
-  for (auto _ : state) {
-    const HandDriver::Graph graph = machine()->hand->build(shape.hand);
-    if (graph == nullptr) {
-      state.SkipWithError("the hand-built graph failed");
-      return;
-    }
-    machine()->hand->destroy(graph);
-  }
+std::unique_ptr<HandDriver::Graph> hand_graph_of(benchmark::State& state, const Shape& shape) {
+  auto graph = Machine::get()->hand->build(shape.hand);
+  if (graph == nullptr) state.SkipWithError("the hand-built graph failed");
+  return graph;
 }
 
-/// Independent kernels, dealt to lanes.
-Shape independent(uint32_t count, uint32_t lanes) {
-  Shape shape{"independent/lanes:" + std::to_string(lanes), count, lanes, {}, {}};
-  shape.record = [count](Recorder& recorder, const BufferRef& memory, const Kernel& kernel) {
-    for (uint32_t i = 0; i < count; ++i) {
-      recorder.dispatch(kernel, {.constants = {1U}, .bindings = {memory.view(uint64_t{i} * 1024, 1024)}});
-    }
+bool run(const Queue& queue, const Graph& graph) {
+  const Result<Submission> submission = queue.submit(graph);
+  return submission && submission->wait();
+}
+
+void replay(benchmark::State& state, const Shape& shape, bool native_graph) {
+  const Graph graph = graph_of(state, shape, native_graph);
+  const auto hand = hand_graph_of(state, shape);
+  if (!graph || hand == nullptr) return;
+  HandDriver& driver = *Machine::get()->hand;
+  const Queue queue = Machine::get()->device.queue();
+  take_turns(state, [&] { return run(queue, graph); }, [&] { return driver.launch(*hand) && driver.wait(); }, nothing);
+  const auto commands = static_cast<double>(shape.hand.size());
+  state.counters["us_per_command"] = state.counters["us"] / commands;
+  state.counters["edges"] = graph.plan().stats().edges;
+}
+
+void build(benchmark::State& state, const Shape& shape) {
+  const Result<CommandBuffer> commands = shape.commands();
+  if (!commands) return state.SkipWithError(to_string(commands.error()).c_str());
+  Graph graph;
+  std::unique_ptr<HandDriver::Graph> hand;
+  const auto ours = [&] {
+    Result<Graph> made = Machine::get()->device.instantiate(*commands, shape.options(true));
+    if (made) graph = *made;
+    return made.has_value();
   };
-  for (uint32_t i = 0; i < count; ++i) {
-    HandNode node{.offset = uint64_t{i} * 1024};
-    if (i >= lanes) node.after = {i - lanes};
-    shape.hand.push_back(node);
-  }
-  return shape;
-}
-
-/// Groups of independent kernels with a barrier after each; every tail before every head.
-Shape groups(uint32_t count, uint32_t width, uint32_t lanes) {
-  Shape shape{"groups:" + std::to_string(width) + "/lanes:" + std::to_string(lanes), count, lanes, {}, {}};
-  shape.record = [count, width](Recorder& recorder, const BufferRef& memory, const Kernel& kernel) {
-    for (uint32_t i = 0; i < count; ++i) {
-      if (i != 0 && i % width == 0) recorder.barrier();
-      // Each group writes the whole of what the one before wrote, so that the barrier has work to do.
-      const uint64_t offset = uint64_t{i % width} * 1024;
-      recorder.dispatch(kernel, {.constants = {1U},
-                                 .bindings = {memory.view(offset, 1024)},
-                                 .uses = {{memory.view(0, uint64_t{width} * 1024), Access::in}}});
-    }
+  const auto by_hand = [&] {
+    hand = Machine::get()->hand->build(shape.hand);
+    return hand != nullptr;
   };
-  for (uint32_t i = 0; i < count; ++i) {
-    HandNode node{.offset = uint64_t{i % width} * 1024};
-    const uint32_t start = i / width * width;
-    if (i - start >= lanes) {
-      node.after = {i - lanes};
-    } else if (start != 0) {
-      for (uint32_t tail = start - lanes; tail < start; ++tail) node.after.push_back(tail);
-    }
-    shape.hand.push_back(node);
-  }
-  return shape;
+  // Taking them down is left out.
+  take_turns(state, ours, by_hand, [&] {
+    graph = {};
+    hand.reset();
+    return true;
+  });
 }
 
-Shape chain(uint32_t count, HandNode::Kind kind, uint64_t size) {
-  const char* kinds[] = {"kernel", "fill", "copy"};
-  Shape shape{std::string("chain/") + kinds[static_cast<int>(kind)] + "/" + std::to_string(count) +
-                  (kind == HandNode::Kind::kernel ? "" : "/bytes:" + std::to_string(size)),
-              count,
-              1,
-              {},
-              {}};
-  shape.record = [count, kind, size](Recorder& recorder, const BufferRef& memory, const Kernel& kernel) {
-    const BufferRef to = memory.view(0, size);
-    for (uint32_t i = 0; i < count; ++i) {
-      if (kind == HandNode::Kind::kernel) recorder.dispatch(kernel, {.constants = {1U}, .bindings = {to}});
-      if (kind == HandNode::Kind::fill) recorder.fill(to, i);
-      if (kind == HandNode::Kind::copy) recorder.copy(to, memory.view(memory_size / 2, size));
-      recorder.barrier();
-    }
+/// From nothing to done, once: recorded or built, run, waited for and taken down.
+void one_shot(benchmark::State& state, uint32_t count, bool hand_as_graph) {
+  const Shape shape = bench::chain(count, HandNode::Kind::small, 1024);
+  HandDriver& driver = *Machine::get()->hand;
+  const Queue queue = Machine::get()->device.queue();
+  const auto ours = [&] {
+    const Result<CommandBuffer> commands = shape.commands();
+    if (!commands) return false;
+    const Result<Submission> submission = queue.run(*commands);
+    return submission && submission->wait();
   };
-  for (uint32_t i = 0; i < count; ++i) {
-    HandNode node{.kind = kind, .source_offset = memory_size / 2, .size = size};
-    if (i != 0) node.after = {i - 1};
-    shape.hand.push_back(node);
-  }
-  return shape;
-}
-
-void add(const Shape& shape) {
-  const std::string name = "graph/" + shape.name;
-  const auto both = [&](const std::string& row, auto&& function) {
-    benchmark::RegisterBenchmark((name + row).c_str(), function)->UseRealTime()->Unit(benchmark::kMicrosecond);
+  const auto by_hand = [&] {
+    if (!hand_as_graph) return driver.stream_and_wait(shape.hand);
+    const auto graph = driver.build(shape.hand);
+    return graph != nullptr && driver.launch(*graph) && driver.wait();
   };
-  both("/pianola", [shape](benchmark::State& state) { run_pianola(state, shape, true); });
-  both("/hand", [shape](benchmark::State& state) { run_hand(state, shape); });
-  both("/streams", [shape](benchmark::State& state) { run_pianola(state, shape, false); });
-  both("/instantiate/pianola", [shape](benchmark::State& state) { run_instantiate(state, shape); });
-  both("/instantiate/hand", [shape](benchmark::State& state) { run_build(state, shape); });
+  take_turns(state, ours, by_hand, nothing);
 }
 
-/// Rebinding: some of 1,000 dispatches are on the slot that changes.
+/// A submission with another buffer for a slot that `changed` of 1,000 dispatches use; by hand, an update of as many
+/// nodes and a launch.
 void rebind(benchmark::State& state, uint32_t changed) {
+  const Machine& machine = *Machine::get();
   Recorder recorder;
   const BufferRef fixed = recorder.buffer("fixed", 1024);
   const BufferRef moved = recorder.buffer("moved", 1024);
   for (uint32_t i = 0; i < 1000; ++i) {
-    recorder.dispatch(machine()->kernels["small"], {.constants = {1U}, .bindings = {i < changed ? moved : fixed}});
+    recorder.dispatch(machine.kernels["small"], {.constants = {1U}, .bindings = {i < changed ? moved : fixed}});
     recorder.barrier();
   }
   const Result<CommandBuffer> commands = recorder.finish();
-  const BufferView memory = machine()->memory;
+  InstantiateOptions options;
+  options.bindings = {{"fixed", machine.memory.view(0, 1024)}};
+  options.plan.lanes = 1;
   const Result<Graph> graph =
-      commands ? machine()->device.instantiate(*commands, {.bindings = {{"fixed", memory.buffer().view(0, 1024)}}})
-               : Result<Graph>(commands.error());
-  if (!graph) {
-    state.SkipWithError(to_string(graph.error()).c_str());
-    return;
-  }
+      commands ? machine.device.instantiate(*commands, options) : Result<Graph>(commands.error());
+  if (!graph) return state.SkipWithError(to_string(graph.error()).c_str());
+  Shape shape = bench::chain(1000, HandNode::Kind::small, 1024);
+  const auto hand = hand_graph_of(state, shape);
+  if (hand == nullptr) return;
+  const Queue queue = machine.device.queue();
   uint64_t next = 0;
-  const Queue queue = machine()->device.queue();
-  for (auto _ : state) {
+  const auto ours = [&] {
     // More sets than a graph keeps, so that each one is new.
     next = next % 64 + 1;
-    const Result<Submission> done =
-        queue.submit(*graph, {.bindings = {{"moved", memory.buffer().view(next * 4096, 1024)}}});
-    if (!done) {
-      state.SkipWithError(to_string(done.error()).c_str());
-      return;
-    }
-    state.PauseTiming();
-    if (!done->wait()) state.SkipWithError("replay failed");
-    state.ResumeTiming();
+    return queue.submit(*graph, {.bindings = {{"moved", machine.memory.view(next * 4096, 1024)}}}).has_value();
+  };
+  const auto by_hand = [&] {
+    for (uint32_t i = 0; i < changed; ++i) shape.hand[i].offset = next * 4096;
+    return machine.hand->update(*hand, shape.hand, changed) && machine.hand->launch(*hand);
+  };
+  take_turns(state, ours, by_hand, [&] { return queue.wait_idle() && machine.hand->wait(); });
+}
+
+template <class Function>
+void add(const std::string& name, Function&& function) {
+  benchmark::RegisterBenchmark(("graph/" + name).c_str(), function)->UseManualTime()->Unit(benchmark::kMicrosecond);
+}
+
+void add_shape(const Shape& shape) {
+  add(shape.name, [shape](benchmark::State& state) { replay(state, shape, true); });
+  add(shape.name + "/streams", [shape](benchmark::State& state) { replay(state, shape, false); });
+  add(shape.name + "/instantiate", [shape](benchmark::State& state) { build(state, shape); });
+}
+
+void add_shapes() {
+  for (const uint32_t lanes : {1U, 2U, 4U, 8U, 16U, 32U}) add_shape(bench::independent(1024, lanes));
+  for (const uint32_t lanes : {4U, 8U, 16U, 32U}) add_shape(bench::groups(1024, 32, lanes, 0));
+  for (const uint32_t lanes : {1U, 4U, 16U}) add_shape(bench::groups(1024, 16, lanes, 2000));
+  for (const uint32_t count : {10U, 100U, 1000U, 10000U}) {
+    add_shape(bench::chain(count, HandNode::Kind::small, 1024));
   }
+  for (const uint64_t size : {64U, 4096U, 65536U, 1048576U, 4194304U}) {
+    add_shape(bench::chain(256, HandNode::Kind::fill, size));
+    add_shape(bench::chain(256, HandNode::Kind::copy, size));
+  }
+  for (const uint64_t size : {64U, 2048U, 65536U}) add_shape(bench::chain(256, HandNode::Kind::upload, size));
+  add_shape(bench::alternating(1024));
+  add_shape(bench::decode());
 }
 
 const bool registered = [] {
-  if (machine() == nullptr || machine()->hand == nullptr) return false;
-  for (const uint32_t lanes : {1U, 2U, 4U, 8U, 16U, 32U}) add(independent(1024, lanes));
-  for (const uint32_t lanes : {4U, 8U, 16U, 32U}) add(groups(1000, 32, lanes));
-  for (const uint32_t count : {10U, 100U, 1000U, 10000U}) add(chain(count, HandNode::Kind::kernel, 1024));
-  for (const uint64_t size : {64U, 4096U, 65536U, 1048576U, 4194304U}) {
-    add(chain(256, HandNode::Kind::fill, size));
-    add(chain(256, HandNode::Kind::copy, size));
+  if (Machine::get() == nullptr) return false;
+  add_shapes();
+  for (const uint32_t count : {10U, 100U, 1000U}) {
+    const std::string name = "one_shot/" + std::to_string(count);
+    add(name, [count](benchmark::State& state) { one_shot(state, count, true); });
+    add(name + "/hand_streams", [count](benchmark::State& state) { one_shot(state, count, false); });
   }
-  for (const uint32_t changed : {10U, 100U, 1000U}) {
-    benchmark::RegisterBenchmark(("graph/rebind/1000/changed:" + std::to_string(changed)).c_str(),
-                                 [changed](benchmark::State& state) { rebind(state, changed); })
-        ->UseRealTime()
-        ->Unit(benchmark::kMicrosecond);
+  for (const uint32_t changed : {1U, 10U, 100U, 1000U}) {
+    add("rebind/1000/changed:" + std::to_string(changed),
+        [changed](benchmark::State& state) { rebind(state, changed); });
   }
   return true;
 }();

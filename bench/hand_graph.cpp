@@ -54,6 +54,15 @@ bool call(const char* name, Arguments... arguments) {
   return found != nullptr && reinterpret_cast<Function>(found)(arguments...) == 0;
 }
 
+constexpr size_t pinned_size = size_t{4} << 20;
+
+/// A kernel node's arguments, in one place since the driver takes pointers to them.
+struct Arguments {
+  unsigned long long data;
+  unsigned number;
+  void* pointers[2] = {&data, &number};
+};
+
 }  // namespace
 
 HandDriver* HandDriver::get(std::span<const std::byte> ptx, uint64_t memory) {
@@ -67,8 +76,9 @@ bool HandDriver::open(std::span<const std::byte> ptx, uint64_t memory) {
   void* module = nullptr;
   return call("cuInit", 0U) && call("cuDevicePrimaryCtxRetain", &context_, 0) && call("cuCtxSetCurrent", context_) &&
          call("cuStreamCreate", &stream_, 1U) && call("cuMemAlloc_v2", &memory_, size_t{memory}) &&
+         call("cuMemHostAlloc", &pinned_, pinned_size, 0U) &&
          call("cuModuleLoadData", &module, static_cast<const void*>(text.c_str())) &&
-         call("cuModuleGetFunction", &function_, module, "small");
+         call("cuModuleGetFunction", &small_, module, "small") && call("cuModuleGetFunction", &busy_, module, "busy");
 }
 
 bool HandDriver::add(void* graph, const HandNode& node, std::span<void* const> after, void** made) {
@@ -77,62 +87,65 @@ bool HandDriver::add(void* graph, const HandNode& node, std::span<void* const> a
     const MemsetParams params{memory_ + node.offset, 0, 7, 4, node.size / 4, 1};
     return call("cuGraphAddMemsetNode", made, graph, first, after.size(), &params, context_);
   }
-  if (node.kind == HandNode::Kind::copy) {
+  if (node.kind == HandNode::Kind::copy || node.kind == HandNode::Kind::upload) {
     Copy3D params{};
     params.source_type = params.destination_type = 4;
-    params.source = memory_ + node.source_offset;
+    params.source = node.kind == HandNode::Kind::copy ? memory_ + node.source_offset
+                                                      : reinterpret_cast<unsigned long long>(pinned_);
     params.destination = memory_ + node.offset;
     params.width = node.size;
     params.height = params.depth = 1;
     return call("cuGraphAddMemcpyNode", made, graph, first, after.size(), &params, context_);
   }
-  unsigned long long data = memory_ + node.offset;
-  unsigned value = 1;
-  void* arguments[] = {&data, &value};
-  const KernelParams params{function_, {1, 1, 1}, {256, 1, 1}, 0, arguments, nullptr, nullptr, nullptr};
+  const bool is_busy = node.kind == HandNode::Kind::busy;
+  Arguments arguments{memory_ + node.offset, is_busy ? node.rounds : 1};
+  const KernelParams params{
+      is_busy ? busy_ : small_, {node.groups, 1, 1}, {256, 1, 1}, 0, arguments.pointers, nullptr, nullptr, nullptr};
   return call("cuGraphAddKernelNode_v2", made, graph, first, after.size(), &params);
 }
 
-HandDriver::Graph HandDriver::build(std::span<const HandNode> nodes) {
-  void* graph = nullptr;
-  void* exec = nullptr;
-  if (!call("cuCtxSetCurrent", context_) || !call("cuGraphCreate", &graph, 0U)) return nullptr;
-  std::vector<void*> made(nodes.size());
-  std::vector<void*> after;
-  bool good = true;
-  for (size_t i = 0; good && i < nodes.size(); ++i) {
-    after.clear();
-    for (const uint32_t dependency : nodes[i].after) after.push_back(made[dependency]);
-    good = add(graph, nodes[i], after, &made[i]);
-  }
-  good = good && call("cuGraphInstantiateWithFlags", &exec, graph, 0ULL);
-  call("cuGraphDestroy", graph);
-  return good ? exec : nullptr;
+HandDriver::Graph::~Graph() {
+  if (exec != nullptr) call("cuGraphExecDestroy", exec);
+  if (graph != nullptr) call("cuGraphDestroy", graph);
 }
 
-bool HandDriver::launch(Graph graph) {
-  return call("cuGraphLaunch", graph, stream_);
+std::unique_ptr<HandDriver::Graph> HandDriver::build(std::span<const HandNode> nodes) {
+  auto result = std::make_unique<Graph>();
+  if (!call("cuCtxSetCurrent", context_) || !call("cuGraphCreate", &result->graph, 0U)) return nullptr;
+  result->nodes.resize(nodes.size());
+  std::vector<void*> after;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    after.clear();
+    for (const uint32_t dependency : nodes[i].after) after.push_back(result->nodes[dependency]);
+    if (!add(result->graph, nodes[i], after, &result->nodes[i])) return nullptr;
+  }
+  if (!call("cuGraphInstantiateWithFlags", &result->exec, result->graph, 0ULL)) return nullptr;
+  return result;
+}
+
+bool HandDriver::update(const Graph& graph, std::span<const HandNode> nodes, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    Arguments arguments{memory_ + nodes[i].offset, 1};
+    const KernelParams params{small_, {1, 1, 1}, {256, 1, 1}, 0, arguments.pointers, nullptr, nullptr, nullptr};
+    if (!call("cuGraphExecKernelNodeSetParams_v2", graph.exec, graph.nodes[i], &params)) return false;
+  }
+  return true;
+}
+
+bool HandDriver::launch(const Graph& graph) {
+  return call("cuGraphLaunch", graph.exec, stream_);
 }
 
 bool HandDriver::wait() {
   return call("cuStreamSynchronize", stream_);
 }
 
-bool HandDriver::launch_and_wait(Graph graph) {
-  return launch(graph) && wait();
-}
-
-void HandDriver::destroy(Graph graph) {
-  call("cuGraphExecDestroy", graph);
-}
-
 bool HandDriver::stream_and_wait(std::span<const HandNode> nodes) {
+  if (!call("cuCtxSetCurrent", context_)) return false;
   for (const HandNode& node : nodes) {
-    unsigned long long data = memory_ + node.offset;
-    unsigned value = 1;
-    void* arguments[] = {&data, &value};
-    const bool good = call("cuLaunchKernel", function_, 1U, 1U, 1U, 256U, 1U, 1U, 0U, stream_,
-                           static_cast<void**>(arguments), static_cast<void**>(nullptr));
+    Arguments arguments{memory_ + node.offset, 1};
+    const bool good = call("cuLaunchKernel", small_, node.groups, 1U, 1U, 256U, 1U, 1U, 0U, stream_,
+                           static_cast<void**>(arguments.pointers), static_cast<void**>(nullptr));
     if (!good) return false;
   }
   return wait();

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -11,27 +12,39 @@ namespace bench {
 
 /// One node: after which others it comes, and what it does with its bytes of the memory.
 struct HandNode {
-  enum class Kind { kernel, fill, copy } kind = Kind::kernel;
+  enum class Kind { small, busy, fill, copy, upload } kind = Kind::small;  ///< upload: a copy from pinned memory
   std::vector<uint32_t> after;
   uint64_t offset = 0;
   uint64_t source_offset = 0;  ///< copy
-  uint64_t size = 1024;        ///< fill and copy: bytes
+  uint64_t size = 1024;        ///< fill, copy, upload: bytes
+  uint32_t groups = 1;         ///< kernels
+  uint32_t rounds = 1;         ///< busy
 };
 
 /// The CUDA driver with its first device's primary context and one stream.
 class HandDriver {
  public:
-  using Graph = void*;
+  /// An executable graph with the nodes it was made from.
+  class Graph {
+   public:
+    ~Graph();
 
-  /// Null if there is no CUDA device here, or it cannot take the kernel `small` from this PTX.
+   private:
+    friend HandDriver;
+    void* graph = nullptr;
+    void* exec = nullptr;
+    std::vector<void*> nodes;
+  };
+
+  /// Null if there is no CUDA device here, or it cannot take the kernels from this PTX.
   static HandDriver* get(std::span<const std::byte> ptx, uint64_t memory);
 
   /// Builds and instantiates; null on failure.
-  Graph build(std::span<const HandNode> nodes);
-  bool launch_and_wait(Graph graph);
-  bool launch(Graph graph);
+  std::unique_ptr<Graph> build(std::span<const HandNode> nodes);
+  /// Gives the first `count` nodes, which are kernels, the parameters of these.
+  bool update(const Graph& graph, std::span<const HandNode> nodes, size_t count);
+  bool launch(const Graph& graph);
   bool wait();
-  void destroy(Graph graph);
   /// The nodes as launches on one stream, in their order. Kernels only.
   bool stream_and_wait(std::span<const HandNode> nodes);
 
@@ -42,7 +55,9 @@ class HandDriver {
 
   void* context_ = nullptr;
   void* stream_ = nullptr;
-  void* function_ = nullptr;
+  void* small_ = nullptr;
+  void* busy_ = nullptr;
+  void* pinned_ = nullptr;
   unsigned long long memory_ = 0;
 };
 

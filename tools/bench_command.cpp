@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
 #include <vector>
 
+#include "bind_all.hpp"
 #include "example_lists.hpp"
 #include "exit_codes.hpp"
 #include "pianola/device.hpp"
@@ -32,24 +34,6 @@ Result<double> median_ns(std::chrono::milliseconds budget, const Step& step) {
   }
   std::ranges::nth_element(samples, samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2));
   return samples[samples.size() / 2];
-}
-
-// Memory for every slot, zero for every named constant.
-Result<pianola::InstantiateOptions> bind_all(const pianola::Device& device, const pianola::CommandBuffer& commands) {
-  pianola::InstantiateOptions options;
-  for (uint32_t i = 0; i < commands.slots().size(); ++i) {
-    const pianola::SlotInfo& slot = commands.slots()[i];
-    auto buffer = device.allocate(slot.size, slot.kind.value_or(pianola::MemoryKind::device));
-    if (!buffer) return buffer.error();
-    const std::vector<std::byte> zeros(slot.size);
-    if (Result<> written = buffer->write(0, zeros); !written) return written.error();
-    options.bindings.push_back({pianola::SlotId(i), *buffer});
-  }
-  for (const pianola::ConstantInfo& constant : commands.constants()) {
-    const std::vector<std::byte> zeros(constant.size);
-    options.constants.emplace_back(constant.name, std::span<const std::byte>(zeros));
-  }
-  return options;
 }
 
 template <class Value>
@@ -91,6 +75,35 @@ Result<BenchRow> measure(const ExampleList& list, const pianola::KernelLibrary& 
                   .replay_ns = *replay / count};
 }
 
+// One replay of the list at its own size, with every command timed.
+Result<TraceRow> trace(const ExampleList& list, const pianola::KernelLibrary& kernels, const pianola::Device& device) {
+  const auto commands = list.record(kernels, list.default_size);
+  if (!commands) return commands.error();
+  auto bound = bind_all(device, *commands);
+  if (!bound) return bound.error();
+  bound->timestamps = true;
+  const auto graph = device.instantiate(*commands, *bound);
+  if (!graph) return graph.error();
+  TraceRow row{.list = std::string(list.name), .times = {}};
+  // The second time, memory and code are where they shall be.
+  for (int i = 0; i < 2; ++i) {
+    const auto submission = device.queue().submit(*graph);
+    if (!submission) return submission.error();
+    if (Result<> done = submission->wait(); !done) return done.error();
+    row.times = submission->times();
+  }
+  return row;
+}
+
+int write_trace(const BenchOptions& options, const std::vector<TraceRow>& rows) {
+  std::ofstream file(options.trace);
+  file << trace_json(rows) << "\n";
+  file.close();
+  if (file) return success;
+  std::fprintf(stderr, "pianola: cannot write '%s'\n", options.trace.c_str());
+  return failed;
+}
+
 void print(std::string_view device, const std::vector<BenchRow>& rows) {
   std::printf("%.*s: nanoseconds for one command, medians; instantiate includes planning\n",
               static_cast<int>(device.size()), device.data());
@@ -104,26 +117,31 @@ void print(std::string_view device, const std::vector<BenchRow>& rows) {
 }  // namespace
 
 int run_bench(const BenchOptions& options) {
-  const auto device = pianola::Device::open(options.device);
+  const auto device = pianola::Device::open(options.device, {.driver_path = options.driver});
   if (!device) return report(device.error());
   const auto kernels = example_kernels();
   if (!kernels) return report(kernels.error());
 
   const std::chrono::milliseconds budget(options.quick ? 20 : 200);
   std::vector<BenchRow> rows;
+  std::vector<TraceRow> traces;
   for (const ExampleList& list : example_lists()) {
     const bool is_wanted = options.lists.empty() || std::ranges::count(options.lists, list.name) != 0;
     if (!is_wanted) continue;
     auto row = measure(list, *kernels, *device, budget);
     if (!row) return report(row.error());
     rows.push_back(std::move(*row));
+    if (options.trace.empty()) continue;
+    auto traced = trace(list, *kernels, *device);
+    if (!traced) return report(traced.error());
+    traces.push_back(std::move(*traced));
   }
   if (options.json) {
     std::puts(bench_json(device->spec(), rows).c_str());
   } else {
     print(device->spec(), rows);
   }
-  return success;
+  return options.trace.empty() ? success : write_trace(options, traces);
 }
 
 }  // namespace tool

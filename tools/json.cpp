@@ -40,6 +40,25 @@ std::string bench_json(std::string_view device, std::span<const BenchRow> rows) 
   return text_of({{"device", device}, {"unit", "nanoseconds for one command"}, {"rows", list}});
 }
 
+std::string trace_json(std::span<const TraceRow> rows) {
+  const auto us = [](std::chrono::nanoseconds time) { return static_cast<double>(time.count()) / 1000; };
+  Json events = Json::array();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    events.push_back({{"ph", "M"}, {"name", "process_name"}, {"pid", i}, {"args", {{"name", rows[i].list}}}});
+    for (const pianola::CommandTime& time : rows[i].times) {
+      events.push_back({{"ph", "X"},
+                        {"name", time.name},
+                        {"cat", time.group},
+                        {"pid", i},
+                        {"tid", time.lane},
+                        {"ts", us(time.begin)},
+                        {"dur", us(time.end - time.begin)},
+                        {"args", {{"command", time.command}}}});
+    }
+  }
+  return text_of({{"displayTimeUnit", "ns"}, {"traceEvents", events}});
+}
+
 std::string kernel_library_json(const pianola::KernelLibrary& library) {
   const auto access = [](pianola::Access value) {
     return value == pianola::Access::in ? "in" : value == pianola::Access::out ? "out" : "inout";

@@ -48,6 +48,8 @@ void add_bench(CLI::App& app, Action& action) {
       ->check(CLI::IsMember(list_choices()));
   command->add_option("--device", options->device, "Device to run on: cpu, cuda:0, ..., or auto")
       ->capture_default_str();
+  command->add_option("--driver", options->driver, "A driver library instead of the one on the search path");
+  command->add_option("--trace", options->trace, "Write when each command of a replay ran, for chrome://tracing");
   command->add_flag("--quick", options->quick, "Measure for a tenth of the time");
   command->add_flag("--json", options->json, "Print JSON for machines");
   command->footer(list_names());
@@ -74,8 +76,11 @@ void add_show(CLI::App& app, Action& action) {
   command->add_option("--size", options->size, "Repetitions of the list's repeating part, 1 to 100000")
       ->check(CLI::Range(1U, 100000U));
   command->add_flag_callback("--no-merge", [options] { options->plan.merge = false; }, "Keep neighbouring fills apart");
+  command->add_option("--driver", options->driver, "A driver library instead of the one on the search path");
+  CLI::Option* native = command->add_flag("--native", options->native,
+                                          "Print what the device's backend made of it, too; needs the device");
   CLI::Option* graphviz = command->add_flag("--graphviz", options->graphviz, "Print a dot file");
-  command->add_flag("--json", options->json, "Print the plan's sizes as JSON")->excludes(graphviz);
+  command->add_flag("--json", options->json, "Print the plan's sizes as JSON")->excludes(graphviz)->excludes(native);
   command->footer(list_names());
   command->callback([options, &action] { action = [options] { return tool::run_show_plan(*options); }; });
 }

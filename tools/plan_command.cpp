@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "bind_all.hpp"
 #include "example_lists.hpp"
 #include "exit_codes.hpp"
 #include "pianola/device.hpp"
@@ -14,21 +15,35 @@ namespace {
 
 using pianola::Result;
 
-Result<pianola::DeviceProfile> profile_of(const std::string& device) {
-  if (device.empty()) return pianola::DeviceProfile{};
-  auto opened = pianola::Device::open(device);
-  if (!opened) return opened.error();
-  return opened->profile();
-}
+// The plan, and what the backend made of it if that is asked for.
+struct Shown {
+  pianola::Plan plan;
+  std::string native;
+};
 
-Result<pianola::Plan> plan_list(const ShowPlanOptions& options, const ExampleList& list) {
-  const auto profile = profile_of(options.device);
-  if (!profile) return profile.error();
+Result<Shown> show_list(const ShowPlanOptions& options, const ExampleList& list) {
   const auto kernels = example_kernels();
   if (!kernels) return kernels.error();
   const auto commands = list.record(*kernels, options.size == 0 ? list.default_size : options.size);
   if (!commands) return commands.error();
-  return pianola::make_plan(*commands, *profile, options.plan);
+  if (options.device.empty()) {
+    const auto plan = pianola::make_plan(*commands, {}, options.plan);
+    if (!plan) return plan.error();
+    return Shown{*plan, {}};
+  }
+  const auto device = pianola::Device::open(options.device, {.driver_path = options.driver});
+  if (!device) return device.error();
+  if (!options.native) {
+    const auto plan = pianola::make_plan(*commands, device->profile(), options.plan);
+    if (!plan) return plan.error();
+    return Shown{*plan, {}};
+  }
+  auto bound = bind_all(*device, *commands);
+  if (!bound) return bound.error();
+  bound->plan = options.plan;
+  const auto graph = device->instantiate(*commands, *bound);
+  if (!graph) return graph.error();
+  return Shown{graph->plan(), graph->native_description()};
 }
 
 }  // namespace
@@ -39,14 +54,20 @@ int run_show_plan(const ShowPlanOptions& options) {
     std::fprintf(stderr, "pianola: no built-in list '%s'; see pianola show plan --help\n", options.list.c_str());
     return wrong_usage;
   }
-  const auto plan = plan_list(options, *list);
-  if (!plan) return report(plan.error());
+  if (options.native && options.device.empty()) {
+    std::fprintf(stderr, "pianola: --native needs --device\n");
+    return wrong_usage;
+  }
+  const auto shown = show_list(options, *list);
+  if (!shown) return report(shown.error());
+  const pianola::Plan& plan = shown->plan;
   std::string text;
   if (options.json) {
-    text = plan_json(options.list, *plan) + "\n";
+    text = plan_json(options.list, plan) + "\n";
   } else {
-    text = options.graphviz ? plan->to_graphviz() : plan->to_string();
+    text = options.graphviz ? plan.to_graphviz() : plan.to_string();
   }
+  text += shown->native;
   std::fputs(text.c_str(), stdout);
   return success;
 }

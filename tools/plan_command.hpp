@@ -15,6 +15,8 @@ struct ShowPlanOptions {
   uint32_t size = 0;  ///< 0: the list's own
   bool graphviz = false;
   bool json = false;
+  bool native = false;  ///< also what the backend makes of it
+  std::string driver;   ///< a driver library instead of the one on the search path
 };
 
 int run_show_plan(const ShowPlanOptions& options);

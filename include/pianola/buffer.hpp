@@ -29,7 +29,9 @@ class Buffer {
  public:
   Buffer() = default;
 
-  /// Wraps existing memory. Errors: invalid_argument (null or empty), unsupported.
+  /// Wraps existing memory. Errors: invalid_argument (null or empty; on CUDA and HIP also memory that the driver does
+  /// not know or that is another device's), out_of_range and mismatch (CUDA, HIP: it ends past its allocation; the host
+  /// cannot reach it), unsupported.
   static Result<Buffer> import(const Device& device, const NativeMemory& memory);
 
   explicit operator bool() const { return impl_ != nullptr; }

@@ -25,6 +25,7 @@ struct DeviceLimits {
   uint32_t dispatch_alignment = 1;  ///< where a bound range may start; 0 means the element's size
   uint64_t max_buffer_size = 0;     ///< bytes of one buffer
   bool native_indirect = true;      ///< counts are read by the device, not by a thread of the library
+  bool timestamps = false;          ///< commands can be timed: InstantiateOptions::timestamps
   bool unified_memory = false;      ///< map() works for every memory kind
 };
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "pianola/error.hpp"
@@ -48,6 +49,16 @@ struct SubmitInfo {
   std::vector<SemaphoreValue> signal;
 };
 
+/// When a command of a submission ran on the device, from the submission's begin on.
+struct CommandTime {
+  uint32_t command = 0;  ///< its index in the recording; one that became several pieces of work comes several times
+  uint32_t lane = 0;     ///< of the plan
+  std::string name;      ///< as plans print it
+  std::string group;     ///< its debug groups, "outer / inner"
+  std::chrono::nanoseconds begin{0};
+  std::chrono::nanoseconds end{0};
+};
+
 /// One submission's completion. It always completes, and carries the first error. A handle;
 /// every call is thread-safe. Device writes are visible to the host after a wait() that succeeds.
 class Submission {
@@ -60,6 +71,9 @@ class Submission {
   Result<> wait() const;
   /// The same, for at most `timeout`. Errors: timeout, or its first one.
   Result<> wait_for(std::chrono::nanoseconds timeout) const;
+
+  /// Of a graph that was instantiated with `timestamps`, once the submission is done; else empty.
+  std::vector<CommandTime> times() const;
 
   struct State;
   explicit Submission(std::shared_ptr<State> state) : state_(std::move(state)) {}

@@ -1,45 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The software driver as libcuda.so.1: devices, memory, streams and events.
+// The software driver as libcuda.so.1.
 #include <cstring>
 
-#include "cuda_face.hpp"
+#include "backend/cuda/abi.hpp"
+#include "face.hpp"
 
 using namespace sim;  // NOLINT: every name below is the vendor's
+namespace cuda = pianola::cuda;
 
-namespace sim::cuda {
-
-thread_local int current = -1;
-
-Status no_context(World& world) {
-  return current < 0 ? world.complain("no context is current", Status::invalid_context) : world.device_status(current);
-}
-
-int convert(Status status) {
-  switch (status) {
-    case Status::ok: return abi::success;
-    case Status::invalid_value: return abi::invalid_value;
-    case Status::out_of_memory: return abi::out_of_memory;
-    case Status::not_initialized: return abi::not_initialized;
-    case Status::invalid_device: return abi::invalid_device;
-    case Status::invalid_image: return abi::invalid_image;
-    case Status::invalid_context: return abi::invalid_context;
-    case Status::no_binary: return abi::no_binary_for_gpu;
-    case Status::invalid_handle: return abi::invalid_handle;
-    case Status::not_found: return abi::not_found;
-    case Status::not_ready: return abi::not_ready;
-    case Status::illegal_address: return abi::illegal_address;
-    case Status::not_supported: return abi::not_supported;
-  }
-  return abi::invalid_value;
-}
+const int sim::device_at_first = -1;
 
 namespace {
 
 /// A context's handle is the address of its entry here.
 char contexts[device_count];
 
-int attribute(abi::DeviceAttribute which) {
-  using A = abi::DeviceAttribute;
+int attribute(cuda::DeviceAttribute which) {
+  using A = cuda::DeviceAttribute;
   switch (which) {
     case A::max_threads_per_block:
     case A::max_block_x:
@@ -49,49 +26,61 @@ int attribute(abi::DeviceAttribute which) {
     case A::max_grid_y:
     case A::max_grid_z: return 65535;
     case A::max_shared_per_block: return default_shared;
-    case A::max_shared_per_block_optin: return most_shared;
     case A::capability_major: return 9;
-    default: return 0;
+    case A::capability_minor: return 0;
+  }
+  return 0;
+}
+
+template <class T>
+void put(void* value, T number) {
+  std::memcpy(value, &number, sizeof number);
+}
+
+void put(World& world, cuda::PointerAttribute which, const void* pointer, void* value) {
+  const World::Allocation* memory = world.allocation_of(pointer);
+  using A = cuda::PointerAttribute;
+  switch (which) {
+    case A::memory_type: return put(value, memory == nullptr ? 0U : memory->on_host ? 1U : 2U);
+    case A::is_managed: return put(value, 0U);
+    case A::device_ordinal: return put(value, memory == nullptr ? -2 : memory->device);
+    case A::range_start: return put(value, memory == nullptr ? uintptr_t{0} : memory->begin);
+    case A::range_size: return put(value, memory == nullptr ? size_t{0} : size_t{memory->size});
   }
 }
 
-/// A check that a stream is usable, then `body(world, stream)`.
-template <class Body>
-int on_stream(const char* name, void* handle, Body body) {
-  return call(name, convert, [&](World& world, auto&) {
-    Status status{};
-    const auto stream = get<Stream>(world, handle, current, status);
-    return stream == nullptr ? status : body(world, stream);
-  });
+Status make_work(World& world, const cuda::MemsetNodeParams& params, WorkRef* work) {
+  if (params.height != 1) return world.complain("memset of several rows");
+  return world.make_fill(params.destination, params.value, params.element_size, params.width, work);
 }
 
-int fill(const char* name, abi::DevicePointer to, uint32_t value, uint32_t element, size_t count, void* handle) {
-  return on_stream(name, handle, [&](World& world, const std::shared_ptr<Stream>& stream) {
-    StreamOp op;
-    const Status status = world.make_fill(reinterpret_cast<void*>(to), value, element, count, &op.active.work);
-    if (status == Status::ok) world.push(*stream, std::move(op));
-    return status;
-  });
+Status make_work(World& world, const cuda::Memcpy3D& params, WorkRef* work) {
+  if (params.height != 1 || params.depth != 1) return world.complain("copy of several rows");
+  if (params.source_type != cuda::memory_unified || params.destination_type != cuda::memory_unified) {
+    return world.complain("copy of another memory type", Status::not_supported);
+  }
+  return world.make_copy(params.destination_device, params.source_device, params.width, true, work);
+}
+
+Status make_work(World& world, const cuda::KernelNodeParams& params, WorkRef* work) {
+  return world.make_kernel(arguments_of(params), current, work);
+}
+
+/// What makes the work of a node with these parameters.
+template <class Params>
+auto from(const Params* params) {
+  return [params](World& world, WorkRef* work) { return make_work(world, *params, work); };
 }
 
 }  // namespace
-}  // namespace sim::cuda
-
-using namespace sim::cuda;  // NOLINT
 
 extern "C" {
 
 int cuInit(unsigned flags) {
-  return call("cuInit", convert, [&](World& world, auto&) {
-    world.initialized = true;
-    return flags == 0 ? Status::ok : world.complain("flags to cuInit");
-  });
+  return init("cuInit", flags);
 }
 int cuDriverGetVersion(int* version) {
-  return call("cuDriverGetVersion", convert, [&](World& world, auto&) {
-    *version = world.version != 0 ? world.version : 12040;
-    return Status::ok;
-  });
+  return driver_version("cuDriverGetVersion", version, 12040);
 }
 int cuGetErrorName(int status, const char** text) {
   *text = status == abi::out_of_memory     ? "CUDA_ERROR_OUT_OF_MEMORY"
@@ -104,178 +93,178 @@ int cuGetErrorString(int, const char** text) {
   return 0;
 }
 int cuDeviceGetCount(int* count) {
-  return call("cuDeviceGetCount", convert, [&](World& world, auto&) {
-    *count = device_count;
-    return world.initialized ? Status::ok : Status::not_initialized;
-  });
+  return count_devices("cuDeviceGetCount", count);
 }
 int cuDeviceGet(int* device, int ordinal) {
-  return call("cuDeviceGet", convert, [&](World&, auto&) {
+  return call("cuDeviceGet", [&](World&, auto&) {
     *device = ordinal;
     return ordinal >= 0 && ordinal < device_count ? Status::ok : Status::invalid_device;
   });
 }
 int cuDeviceGetName(char* name, int size, int) {
-  return call("cuDeviceGetName", convert, [&](World&, auto&) {
+  return call("cuDeviceGetName", [&](World&, auto&) {
     std::strncpy(name, "Software CUDA driver", static_cast<size_t>(size) - 1);
     return Status::ok;
   });
 }
 int cuDeviceGetAttribute(int* value, int which, int) {
-  return call("cuDeviceGetAttribute", convert, [&](World&, auto&) {
-    *value = attribute(static_cast<abi::DeviceAttribute>(which));
+  return call("cuDeviceGetAttribute", [&](World&, auto&) {
+    *value = attribute(static_cast<cuda::DeviceAttribute>(which));
     return Status::ok;
   });
 }
 int cuDeviceTotalMem_v2(size_t* bytes, int) {
-  return call("cuDeviceTotalMem", convert, [&](World&, auto&) {
-    *bytes = memory_per_device;
-    return Status::ok;
-  });
+  return total_memory("cuDeviceTotalMem", bytes);
 }
 int cuDevicePrimaryCtxRetain(void** context, int device) {
-  return call("cuDevicePrimaryCtxRetain", convert, [&](World& world, auto&) {
+  return call("cuDevicePrimaryCtxRetain", [&](World& world, auto&) {
     ++world.contexts[device];
     *context = &contexts[device];
     return Status::ok;
   });
 }
 int cuDevicePrimaryCtxRelease_v2(int device) {
-  return release_call("cuDevicePrimaryCtxRelease", convert, [&](World& world, auto&) {
+  return release_call("cuDevicePrimaryCtxRelease", [&](World& world, auto&) {
     return --world.contexts[device] >= 0 ? Status::ok : world.complain("context released too often");
   });
 }
 int cuCtxGetCurrent(void** context) {
-  return call("cuCtxGetCurrent", convert, [&](World&, auto&) {
+  return call("cuCtxGetCurrent", [&](World&, auto&) {
     *context = current < 0 ? nullptr : &contexts[current];
     return Status::ok;
   });
 }
 int cuCtxSetCurrent(void* context) {
-  return call("cuCtxSetCurrent", convert, [&](World&, auto&) {
+  return call("cuCtxSetCurrent", [&](World&, auto&) {
     current = context == nullptr ? -1 : static_cast<int>(static_cast<char*>(context) - contexts);
     return Status::ok;
   });
 }
 
-int cuMemAlloc_v2(abi::DevicePointer* pointer, size_t size) {
-  return call("cuMemAlloc", convert, [&](World& world, auto&) {
-    Status status = no_context(world);
-    void* block = nullptr;
-    if (status == Status::ok) status = world.allocate(size, current, false, &block);
-    *pointer = reinterpret_cast<abi::DevicePointer>(block);
-    return status;
-  });
+int cuMemAlloc_v2(void** pointer, size_t size) {
+  return allocate("cuMemAlloc", pointer, size, false);
 }
-int cuMemFree_v2(abi::DevicePointer pointer) {
-  return release_call("cuMemFree", convert, [&](World& world, auto& lock) {
-    return world.free(reinterpret_cast<void*>(pointer), false, lock);
-  });
+int cuMemFree_v2(void* pointer) {
+  return sim::free("cuMemFree", pointer, false);
 }
 int cuMemHostAlloc(void** pointer, size_t size, unsigned) {
-  return call("cuMemHostAlloc", convert, [&](World& world, auto&) {
-    const Status status = no_context(world);
-    return status == Status::ok ? world.allocate(size, current, true, pointer) : status;
-  });
+  return allocate("cuMemHostAlloc", pointer, size, true);
 }
 int cuMemFreeHost(void* pointer) {
-  return release_call("cuMemFreeHost", convert,
-                      [&](World& world, auto& lock) { return world.free(pointer, true, lock); });
+  return sim::free("cuMemFreeHost", pointer, true);
 }
-int cuMemcpyAsync(abi::DevicePointer to, abi::DevicePointer from, size_t size, void* handle) {
-  return on_stream("cuMemcpyAsync", handle, [&](World& world, const std::shared_ptr<Stream>& stream) {
-    StreamOp op;
-    const Status status =
-        world.make_copy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), size, false, &op.active.work);
-    if (status == Status::ok) world.push(*stream, std::move(op));
+int cuPointerGetAttributes(unsigned count, const cuda::PointerAttribute* which, void** values, void* pointer) {
+  return call("cuPointerGetAttributes", [&](World& world, auto&) {
+    const Status status = usable(world);
+    for (unsigned i = 0; status == Status::ok && i < count; ++i) put(world, which[i], pointer, values[i]);
     return status;
   });
 }
-int cuMemsetD8Async(abi::DevicePointer to, unsigned char value, size_t count, void* stream) {
+int cuMemcpyAsync(void* to, const void* from, size_t size, void* stream) {
+  return copy("cuMemcpyAsync", to, from, size, stream);
+}
+int cuMemsetD8Async(void* to, unsigned char value, size_t count, void* stream) {
   return fill("cuMemsetD8Async", to, value, 1, count, stream);
 }
-int cuMemsetD16Async(abi::DevicePointer to, unsigned short value, size_t count, void* stream) {
+int cuMemsetD16Async(void* to, unsigned short value, size_t count, void* stream) {
   return fill("cuMemsetD16Async", to, value, 2, count, stream);
 }
-int cuMemsetD32Async(abi::DevicePointer to, unsigned value, size_t count, void* stream) {
+int cuMemsetD32Async(void* to, unsigned value, size_t count, void* stream) {
   return fill("cuMemsetD32Async", to, value, 4, count, stream);
 }
 
 int cuStreamCreate(void** stream, unsigned) {
-  return call("cuStreamCreate", convert, [&](World& world, auto&) {
-    const Status status = no_context(world);
-    if (status == Status::ok) *stream = world.create_stream(current);
-    return status;
-  });
+  return create_stream("cuStreamCreate", stream);
 }
 int cuStreamDestroy_v2(void* stream) {
-  return release_call("cuStreamDestroy", convert, [&](World& world, auto&) { return world.release(stream); });
+  return release("cuStreamDestroy", stream);
 }
-int cuStreamSynchronize(void* handle) {
-  return call("cuStreamSynchronize", convert, [&](World& world, auto& lock) {
-    Status status{};
-    const auto stream = get<Stream>(world, handle, current, status);
-    return stream == nullptr ? status : world.synchronize(stream, lock);
-  });
+int cuStreamSynchronize(void* stream) {
+  return synchronize_stream("cuStreamSynchronize", stream);
 }
-int cuStreamWaitEvent(void* handle, void* event_handle, unsigned) {
-  return on_stream("cuStreamWaitEvent", handle, [&](World& world, const std::shared_ptr<Stream>& stream) {
-    const auto event = world.find<Event>(event_handle);
-    if (event == nullptr) return world.complain("wait for an event that is not alive", Status::invalid_handle);
-    if (event->recorded == 0) return world.complain("wait for an event that was never recorded does nothing");
-    StreamOp op;
-    op.event = event;
-    op.is_wait = true;
-    op.value = event->recorded;
-    world.push(*stream, std::move(op));
-    return Status::ok;
-  });
+int cuStreamWaitEvent(void* stream, void* event, unsigned) {
+  return wait_for_event("cuStreamWaitEvent", stream, event);
+}
+int cuStreamAddCallback(void* stream, Callback callback, void* data, unsigned) {
+  return add_callback("cuStreamAddCallback", stream, callback, data);
 }
 int cuEventCreate(void** event, unsigned) {
-  return call("cuEventCreate", convert, [&](World& world, auto&) {
-    const Status status = no_context(world);
-    if (status == Status::ok) *event = world.add(std::make_shared<Event>(current));
-    return status;
-  });
+  return create_event("cuEventCreate", event);
 }
 int cuEventDestroy_v2(void* event) {
-  return release_call("cuEventDestroy", convert, [&](World& world, auto&) { return world.release(event); });
+  return release("cuEventDestroy", event);
 }
-int cuEventRecord(void* event_handle, void* handle) {
-  return on_stream("cuEventRecord", handle, [&](World& world, const std::shared_ptr<Stream>& stream) {
-    Status status{};
-    const auto event = get<Event>(world, event_handle, current, status);
-    if (event == nullptr) return status;
-    StreamOp op;
-    op.event = event;
-    op.value = ++event->recorded;
-    world.push(*stream, std::move(op));
-    return Status::ok;
-  });
+int cuEventRecord(void* event, void* stream) {
+  return record_event("cuEventRecord", event, stream);
 }
-int cuEventQuery(void* handle) {
-  return call("cuEventQuery", convert, [&](World& world, auto&) {
-    Status status{};
-    const auto event = get<Event>(world, handle, current, status);
-    if (event == nullptr) return status;
-    return event->done >= event->recorded ? Status::ok : Status::not_ready;
-  });
+int cuEventQuery(void* event) {
+  return query_event("cuEventQuery", event);
 }
-int cuEventSynchronize(void* handle) {
-  return call("cuEventSynchronize", convert, [&](World& world, auto& lock) {
-    Status status{};
-    const auto event = get<Event>(world, handle, current, status);
-    return event == nullptr ? status : world.synchronize(event, lock);
-  });
+int cuEventSynchronize(void* event) {
+  return synchronize_event("cuEventSynchronize", event);
 }
 int cuEventElapsedTime(float* milliseconds, void* first, void* second) {
-  return call("cuEventElapsedTime", convert, [&](World& world, auto&) {
-    const auto begin = world.find<Event>(first);
-    const auto end = world.find<Event>(second);
-    if (begin == nullptr || end == nullptr) return world.complain("event is not alive", Status::invalid_handle);
-    *milliseconds = static_cast<float>((end->microseconds - begin->microseconds) / 1000);
-    return Status::ok;
-  });
+  return elapsed("cuEventElapsedTime", milliseconds, first, second);
+}
+
+int cuModuleLoadData(void** module, const void* image) {
+  return load_module("cuModuleLoadData", module, image);
+}
+int cuModuleUnload(void* module) {
+  return release("cuModuleUnload", module);
+}
+int cuModuleGetFunction(void** function, void* module, const char* kernel) {
+  return get_function("cuModuleGetFunction", function, module, kernel);
+}
+int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                   unsigned block_y, unsigned block_z, unsigned shared, void* stream, void** arguments, void**) {
+  return launch("cuLaunchKernel",
+                {static_cast<const Function*>(function),
+                 {grid_x, grid_y, grid_z},
+                 {block_x, block_y, block_z},
+                 shared,
+                 arguments},
+                stream);
+}
+
+int cuGraphCreate(void** graph, unsigned) {
+  return create_graph("cuGraphCreate", graph);
+}
+int cuGraphDestroy(void* graph) {
+  return release("cuGraphDestroy", graph);
+}
+int cuGraphAddKernelNode_v2(void** node, void* graph, void* const* after, size_t count,
+                            const cuda::KernelNodeParams* params) {
+  return add_node("cuGraphAddKernelNode", node, graph, after, count, from(params));
+}
+int cuGraphAddMemsetNode(void** node, void* graph, void* const* after, size_t count,
+                         const cuda::MemsetNodeParams* params, void*) {
+  return add_node("cuGraphAddMemsetNode", node, graph, after, count, from(params));
+}
+int cuGraphAddMemcpyNode(void** node, void* graph, void* const* after, size_t count, const cuda::Memcpy3D* params,
+                         void*) {
+  return add_node("cuGraphAddMemcpyNode", node, graph, after, count, from(params));
+}
+int cuGraphInstantiateWithFlags(void** exec, void* graph, unsigned long long) {
+  return instantiate("cuGraphInstantiateWithFlags", exec, graph);
+}
+int cuGraphExecDestroy(void* exec) {
+  return release("cuGraphExecDestroy", exec);
+}
+int cuGraphLaunch(void* exec, void* stream) {
+  return launch_graph("cuGraphLaunch", exec, stream);
+}
+int cuGraphExecKernelNodeSetParams_v2(void* exec, void* node, const cuda::KernelNodeParams* params) {
+  return set_node("cuGraphExecKernelNodeSetParams", exec, node, from(params));
+}
+int cuGraphExecMemsetNodeSetParams(void* exec, void* node, const cuda::MemsetNodeParams* params, void*) {
+  return set_node("cuGraphExecMemsetNodeSetParams", exec, node, from(params));
+}
+int cuGraphExecMemcpyNodeSetParams(void* exec, void* node, const cuda::Memcpy3D* params, void*) {
+  return set_node("cuGraphExecMemcpyNodeSetParams", exec, node, from(params));
+}
+int cuGraphDebugDotPrint(void* graph, const char* path, unsigned) {
+  return print_graph("cuGraphDebugDotPrint", graph, path);
 }
 
 }  // extern "C"

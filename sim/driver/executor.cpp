@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "world.hpp"
 
@@ -25,6 +26,7 @@ uint64_t units(const Work& work) {
 }
 
 void run_kernel(const Work& work, uint64_t begin, uint64_t end) {
+  if (work.kernel->function == nullptr) return;
   pianola_host_launch launch{};
   launch.buffers = work.buffers.data();
   launch.constants = work.constants.empty() ? nullptr : work.constants.data();
@@ -40,7 +42,18 @@ void run_fill(const Work& work, uint64_t begin, uint64_t end) {
   }
 }
 
+constexpr int illegal_address = 700;
+
 }  // namespace
+
+std::string describe(const Work& work) {
+  switch (work.kind) {
+    case Work::Kind::kernel: return work.kernel->name;
+    case Work::Kind::fill: return "fill of " + std::to_string(work.size) + " bytes";
+    case Work::Kind::copy: return "copy of " + std::to_string(work.size) + " bytes";
+  }
+  return {};
+}
 
 Stream* World::create_stream(int device) {
   streams.push_back(std::make_shared<Stream>(device));
@@ -78,8 +91,18 @@ Status World::synchronize(const std::shared_ptr<Event>& event, std::unique_lock<
 void World::run() {
   std::unique_lock lock(mutex);
   for (;;) {
-    if (!step(lock)) arrived.wait(lock);
+    make_failed_calls(lock);
+    if (!step(lock) && failed_notices.empty()) arrived.wait(lock);
   }
+}
+
+/// What streams of lost devices still had to call, they call with the error.
+void World::make_failed_calls(std::unique_lock<std::mutex>& lock) {
+  if (failed_notices.empty()) return;
+  const std::vector<Notice> notices = std::exchange(failed_notices, {});
+  lock.unlock();
+  for (const Notice& notice : notices) notice.callback(notice.stream, illegal_address, notice.data);
+  lock.lock();
 }
 
 bool World::can_run(const Stream& stream) const {
@@ -108,6 +131,15 @@ void World::advance(Stream& stream, std::unique_lock<std::mutex>& lock) {
   StreamOp& op = stream.ops.front();
   if (op.run != nullptr) {
     advance_graph(stream, lock);
+    return;
+  }
+  if (op.notice.callback != nullptr) {
+    const Notice notice = op.notice;
+    stream.ops.pop_front();
+    lock.unlock();
+    notice.callback(notice.stream, 0, notice.data);
+    lock.lock();
+    changed.notify_all();
     return;
   }
   if (op.event != nullptr) {
@@ -195,6 +227,7 @@ void World::fault(int device, const std::string& why) {
     if (stream->device != device) continue;
     for (StreamOp& op : stream->ops) {
       if (op.run != nullptr) op.run->exec->running = false;
+      if (op.notice.callback != nullptr) failed_notices.push_back(std::exchange(op.notice, {}));
     }
   }
   changed.notify_all();

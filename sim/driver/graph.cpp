@@ -22,7 +22,8 @@ Status World::make_kernel(const KernelArguments& call, int device, WorkRef* work
     if (i > 0 && call.grid[i] > 65535) return complain("grid dimension over 65535");
     threads *= call.block[i];
   }
-  if (threads != function->kernel->workgroup_threads) return complain("workgroup is not the kernel's own");
+  if (function->kernel->function != nullptr && threads != function->kernel->workgroup_threads)
+    return complain("workgroup is not the kernel's own");
   const uint32_t shared = call.shared_bytes;
   if (shared > function->dynamic_shared_limit) return complain("dynamic shared memory over the function's limit");
   if (call.arguments == nullptr && !function->kernel->arguments.empty()) return complain("kernel without arguments");

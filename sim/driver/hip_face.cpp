@@ -1,42 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The software driver as libamdhip64.so: devices, memory, streams and events.
+// The software driver as libamdhip64.so.
 #include <cstring>
 
-#include "hip_face.hpp"
+#include "backend/hip/abi.hpp"
+#include "face.hpp"
 
 using namespace sim;  // NOLINT: every name below is the vendor's
+namespace hip = pianola::hip;
 
-namespace sim::hip {
-
-thread_local int current = 0;
-
-Status usable(World& world) {
-  return world.device_status(current);
-}
-
-int convert(Status status) {
-  switch (status) {
-    case Status::ok: return abi::success;
-    case Status::invalid_value: return abi::invalid_value;
-    case Status::out_of_memory: return abi::out_of_memory;
-    case Status::not_initialized: return abi::not_initialized;
-    case Status::invalid_device: return abi::invalid_device;
-    case Status::invalid_image: return abi::invalid_image;
-    case Status::invalid_context: return abi::invalid_context;
-    case Status::no_binary: return abi::no_binary_for_gpu;
-    case Status::invalid_handle: return abi::invalid_handle;
-    case Status::not_found: return abi::not_found;
-    case Status::not_ready: return abi::not_ready;
-    case Status::illegal_address: return abi::illegal_address;
-    case Status::not_supported: return abi::not_supported;
-  }
-  return abi::invalid_value;
-}
+const int sim::device_at_first = 0;
 
 namespace {
 
-int attribute(abi::DeviceAttribute which) {
-  using A = abi::DeviceAttribute;
+int attribute(hip::DeviceAttribute which) {
+  using A = hip::DeviceAttribute;
   switch (which) {
     case A::max_threads_per_block:
     case A::max_block_x:
@@ -50,44 +27,45 @@ int attribute(abi::DeviceAttribute which) {
   return 0;
 }
 
-/// A check that a stream is usable, then `body(world, stream)`.
-template <class Body>
-int on_stream(const char* name, void* handle, Body body) {
-  return call(name, convert, [&](World& world, auto&) {
-    Status status{};
-    const auto stream = get<Stream>(world, handle, current, status);
-    return stream == nullptr ? status : body(world, stream);
-  });
+Status make_work(World& world, const hip::MemsetNodeParams& params, WorkRef* work) {
+  if (params.height != 1) return world.complain("memset of several rows");
+  if (params.pitch * params.height > world.room_at(params.destination)) return world.complain("pitch over the memory");
+  return world.make_fill(params.destination, params.value, params.element_size, params.width, work);
 }
 
-int fill(const char* name, void* to, uint32_t value, uint32_t element, size_t count, void* handle) {
-  return on_stream(name, handle, [&](World& world, const std::shared_ptr<Stream>& stream) {
-    StreamOp op;
-    const Status status = world.make_fill(to, value, element, count, &op.active.work);
-    if (status == Status::ok) world.push(*stream, std::move(op));
-    return status;
-  });
+Status make_work(World& world, const hip::KernelNodeParams& params, WorkRef* work) {
+  return world.make_kernel(arguments_of(params), current, work);
+}
+
+/// What makes the work of a node with these parameters.
+template <class Params>
+auto from(const Params* params) {
+  return [params](World& world, WorkRef* work) { return make_work(world, *params, work); };
+}
+
+/// A copy's. The kind must fit where the memory is. Pinned host memory passes for device memory.
+auto from(void* to, const void* source, size_t size, int kind) {
+  return [=](World& world, WorkRef* work) {
+    const auto wanted = static_cast<hip::CopyKind>(kind);
+    const bool from_host = wanted == hip::CopyKind::host_to_device || wanted == hip::CopyKind::host_to_host;
+    const bool to_host = wanted == hip::CopyKind::device_to_host || wanted == hip::CopyKind::host_to_host;
+    if ((from_host && world.memory_kind(source) == 2) || (to_host && world.memory_kind(to) == 2)) {
+      return world.complain("kind of a copy does not fit its memory");
+    }
+    return world.make_copy(to, source, size, true, work);
+  };
 }
 
 }  // namespace
-}  // namespace sim::hip
-
-using namespace sim::hip;  // NOLINT
 
 extern "C" {
 
 int hipInit(unsigned flags) {
-  return call("hipInit", convert, [&](World& world, auto&) {
-    world.initialized = true;
-    world.amd = true;
-    return flags == 0 ? Status::ok : world.complain("flags to hipInit");
-  });
+  World::instance().amd = true;
+  return init("hipInit", flags);
 }
 int hipDriverGetVersion(int* version) {
-  return call("hipDriverGetVersion", convert, [&](World& world, auto&) {
-    *version = world.version != 0 ? world.version : 60200000;
-    return Status::ok;
-  });
+  return driver_version("hipDriverGetVersion", version, 60200000);
 }
 const char* hipGetErrorName(int status) {
   return status == abi::out_of_memory     ? "hipErrorOutOfMemory"
@@ -98,38 +76,32 @@ const char* hipGetErrorString(int) {
   return "the software driver refused";
 }
 int hipGetDeviceCount(int* count) {
-  return call("hipGetDeviceCount", convert, [&](World& world, auto&) {
-    *count = device_count;
-    return world.initialized ? Status::ok : Status::not_initialized;
-  });
+  return count_devices("hipGetDeviceCount", count);
 }
-int hipGetDeviceProperties(abi::DeviceProperties* properties, int) {
-  return call("hipGetDeviceProperties", convert, [&](World&, auto&) {
-    std::strcpy(properties->bytes + abi::DeviceProperties::name_offset, "Software HIP driver");
-    std::strcpy(properties->bytes + abi::DeviceProperties::arch_offset, "gfx90a:sramecc+:xnack-");
+int hipGetDeviceProperties(hip::DeviceProperties* properties, int) {
+  return call("hipGetDeviceProperties", [&](World&, auto&) {
+    std::strcpy(properties->bytes + hip::DeviceProperties::name_offset, "Software HIP driver");
+    std::strcpy(properties->bytes + hip::DeviceProperties::arch_offset, "gfx90a:sramecc+:xnack-");
     return Status::ok;
   });
 }
 int hipDeviceGetAttribute(int* value, int which, int) {
-  return call("hipDeviceGetAttribute", convert, [&](World&, auto&) {
-    *value = attribute(static_cast<abi::DeviceAttribute>(which));
+  return call("hipDeviceGetAttribute", [&](World&, auto&) {
+    *value = attribute(static_cast<hip::DeviceAttribute>(which));
     return Status::ok;
   });
 }
 int hipDeviceTotalMem(size_t* bytes, int) {
-  return call("hipDeviceTotalMem", convert, [&](World&, auto&) {
-    *bytes = memory_per_device;
-    return Status::ok;
-  });
+  return total_memory("hipDeviceTotalMem", bytes);
 }
 int hipGetDevice(int* device) {
-  return call("hipGetDevice", convert, [&](World&, auto&) {
+  return call("hipGetDevice", [&](World&, auto&) {
     *device = current;
     return Status::ok;
   });
 }
 int hipSetDevice(int device) {
-  return call("hipSetDevice", convert, [&](World&, auto&) {
+  return call("hipSetDevice", [&](World&, auto&) {
     if (device < 0 || device >= device_count) return Status::invalid_device;
     current = device;
     return Status::ok;
@@ -137,31 +109,39 @@ int hipSetDevice(int device) {
 }
 
 int hipMalloc(void** pointer, size_t size) {
-  return call("hipMalloc", convert, [&](World& world, auto&) {
-    const Status status = usable(world);
-    return status == Status::ok ? world.allocate(size, current, false, pointer) : status;
-  });
+  return allocate("hipMalloc", pointer, size, false);
 }
 int hipFree(void* pointer) {
-  return release_call("hipFree", convert, [&](World& world, auto& lock) { return world.free(pointer, false, lock); });
+  return sim::free("hipFree", pointer, false);
 }
 int hipHostMalloc(void** pointer, size_t size, unsigned) {
-  return call("hipHostMalloc", convert, [&](World& world, auto&) {
-    const Status status = usable(world);
-    return status == Status::ok ? world.allocate(size, current, true, pointer) : status;
-  });
+  return allocate("hipHostMalloc", pointer, size, true);
 }
 int hipHostFree(void* pointer) {
-  return release_call("hipHostFree", convert,
-                      [&](World& world, auto& lock) { return world.free(pointer, true, lock); });
+  return sim::free("hipHostFree", pointer, true);
 }
-int hipMemcpyAsync(void* to, const void* from, size_t size, int, void* handle) {
-  return on_stream("hipMemcpyAsync", handle, [&](World& world, const std::shared_ptr<Stream>& stream) {
-    StreamOp op;
-    const Status status = world.make_copy(to, from, size, false, &op.active.work);
-    if (status == Status::ok) world.push(*stream, std::move(op));
-    return status;
+int hipMemGetAddressRange(void** begin, size_t* size, void* pointer) {
+  return call("hipMemGetAddressRange", [&](World& world, auto&) {
+    const World::Allocation* memory = world.allocation_of(pointer);
+    if (memory == nullptr) return Status::invalid_value;
+    *begin = reinterpret_cast<void*>(memory->begin);
+    *size = memory->size;
+    return usable(world);
   });
+}
+int hipPointerGetAttributes(hip::PointerAttributes* attributes, const void* pointer) {
+  return call("hipPointerGetAttributes", [&](World& world, auto&) {
+    const World::Allocation* memory = world.allocation_of(pointer);
+    if (memory == nullptr) return Status::invalid_value;
+    *attributes = {};
+    attributes->device = memory->device;
+    attributes->device_pointer = const_cast<void*>(pointer);
+    attributes->host_pointer = memory->on_host ? attributes->device_pointer : nullptr;
+    return usable(world);
+  });
+}
+int hipMemcpyAsync(void* to, const void* from, size_t size, int, void* stream) {
+  return copy("hipMemcpyAsync", to, from, size, stream);
 }
 int hipMemsetD8Async(void* to, unsigned char value, size_t count, void* stream) {
   return fill("hipMemsetD8Async", to, value, 1, count, stream);
@@ -174,80 +154,97 @@ int hipMemsetD32Async(void* to, int value, size_t count, void* stream) {
 }
 
 int hipStreamCreateWithFlags(void** stream, unsigned) {
-  return call("hipStreamCreateWithFlags", convert, [&](World& world, auto&) {
-    const Status status = usable(world);
-    if (status == Status::ok) *stream = world.create_stream(current);
-    return status;
-  });
+  return create_stream("hipStreamCreateWithFlags", stream);
 }
 int hipStreamDestroy(void* stream) {
-  return release_call("hipStreamDestroy", convert, [&](World& world, auto&) { return world.release(stream); });
+  return release("hipStreamDestroy", stream);
 }
-int hipStreamSynchronize(void* handle) {
-  return call("hipStreamSynchronize", convert, [&](World& world, auto& lock) {
-    Status status{};
-    const auto stream = get<Stream>(world, handle, current, status);
-    return stream == nullptr ? status : world.synchronize(stream, lock);
-  });
+int hipStreamSynchronize(void* stream) {
+  return synchronize_stream("hipStreamSynchronize", stream);
 }
-int hipStreamWaitEvent(void* handle, void* event_handle, unsigned) {
-  return on_stream("hipStreamWaitEvent", handle, [&](World& world, const std::shared_ptr<Stream>& stream) {
-    const auto event = world.find<Event>(event_handle);
-    if (event == nullptr) return world.complain("wait for an event that is not alive", Status::invalid_handle);
-    if (event->recorded == 0) return world.complain("wait for an event that was never recorded does nothing");
-    StreamOp op;
-    op.event = event;
-    op.is_wait = true;
-    op.value = event->recorded;
-    world.push(*stream, std::move(op));
-    return Status::ok;
-  });
+int hipStreamWaitEvent(void* stream, void* event, unsigned) {
+  return wait_for_event("hipStreamWaitEvent", stream, event);
+}
+int hipStreamAddCallback(void* stream, Callback callback, void* data, unsigned) {
+  return add_callback("hipStreamAddCallback", stream, callback, data);
 }
 int hipEventCreateWithFlags(void** event, unsigned) {
-  return call("hipEventCreateWithFlags", convert, [&](World& world, auto&) {
-    const Status status = usable(world);
-    if (status == Status::ok) *event = world.add(std::make_shared<Event>(current));
-    return status;
-  });
+  return create_event("hipEventCreateWithFlags", event);
 }
 int hipEventDestroy(void* event) {
-  return release_call("hipEventDestroy", convert, [&](World& world, auto&) { return world.release(event); });
+  return release("hipEventDestroy", event);
 }
-int hipEventRecord(void* event_handle, void* handle) {
-  return on_stream("hipEventRecord", handle, [&](World& world, const std::shared_ptr<Stream>& stream) {
-    Status status{};
-    const auto event = get<Event>(world, event_handle, current, status);
-    if (event == nullptr) return status;
-    StreamOp op;
-    op.event = event;
-    op.value = ++event->recorded;
-    world.push(*stream, std::move(op));
-    return Status::ok;
-  });
+int hipEventRecord(void* event, void* stream) {
+  return record_event("hipEventRecord", event, stream);
 }
-int hipEventQuery(void* handle) {
-  return call("hipEventQuery", convert, [&](World& world, auto&) {
-    Status status{};
-    const auto event = get<Event>(world, handle, current, status);
-    if (event == nullptr) return status;
-    return event->done >= event->recorded ? Status::ok : Status::not_ready;
-  });
+int hipEventQuery(void* event) {
+  return query_event("hipEventQuery", event);
 }
-int hipEventSynchronize(void* handle) {
-  return call("hipEventSynchronize", convert, [&](World& world, auto& lock) {
-    Status status{};
-    const auto event = get<Event>(world, handle, current, status);
-    return event == nullptr ? status : world.synchronize(event, lock);
-  });
+int hipEventSynchronize(void* event) {
+  return synchronize_event("hipEventSynchronize", event);
 }
 int hipEventElapsedTime(float* milliseconds, void* first, void* second) {
-  return call("hipEventElapsedTime", convert, [&](World& world, auto&) {
-    const auto begin = world.find<Event>(first);
-    const auto end = world.find<Event>(second);
-    if (begin == nullptr || end == nullptr) return world.complain("event is not alive", Status::invalid_handle);
-    *milliseconds = static_cast<float>((end->microseconds - begin->microseconds) / 1000);
-    return Status::ok;
-  });
+  return elapsed("hipEventElapsedTime", milliseconds, first, second);
+}
+
+int hipModuleLoadData(void** module, const void* image) {
+  return load_module("hipModuleLoadData", module, image);
+}
+int hipModuleUnload(void* module) {
+  return release("hipModuleUnload", module);
+}
+int hipModuleGetFunction(void** function, void* module, const char* kernel) {
+  return get_function("hipModuleGetFunction", function, module, kernel);
+}
+int hipModuleLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                          unsigned block_y, unsigned block_z, unsigned shared, void* stream, void** arguments, void**) {
+  return launch("hipModuleLaunchKernel",
+                {static_cast<const Function*>(function),
+                 {grid_x, grid_y, grid_z},
+                 {block_x, block_y, block_z},
+                 shared,
+                 arguments},
+                stream);
+}
+
+int hipGraphCreate(void** graph, unsigned) {
+  return create_graph("hipGraphCreate", graph);
+}
+int hipGraphDestroy(void* graph) {
+  return release("hipGraphDestroy", graph);
+}
+int hipGraphAddKernelNode(void** node, void* graph, void* const* after, size_t count,
+                          const hip::KernelNodeParams* params) {
+  return add_node("hipGraphAddKernelNode", node, graph, after, count, from(params));
+}
+int hipGraphAddMemsetNode(void** node, void* graph, void* const* after, size_t count,
+                          const hip::MemsetNodeParams* params) {
+  return add_node("hipGraphAddMemsetNode", node, graph, after, count, from(params));
+}
+int hipGraphAddMemcpyNode1D(void** node, void* graph, void* const* after, size_t count, void* to, const void* source,
+                            size_t size, int kind) {
+  return add_node("hipGraphAddMemcpyNode1D", node, graph, after, count, from(to, source, size, kind));
+}
+int hipGraphInstantiateWithFlags(void** exec, void* graph, unsigned long long) {
+  return instantiate("hipGraphInstantiateWithFlags", exec, graph);
+}
+int hipGraphExecDestroy(void* exec) {
+  return release("hipGraphExecDestroy", exec);
+}
+int hipGraphLaunch(void* exec, void* stream) {
+  return launch_graph("hipGraphLaunch", exec, stream);
+}
+int hipGraphExecKernelNodeSetParams(void* exec, void* node, const hip::KernelNodeParams* params) {
+  return set_node("hipGraphExecKernelNodeSetParams", exec, node, from(params));
+}
+int hipGraphExecMemsetNodeSetParams(void* exec, void* node, const hip::MemsetNodeParams* params) {
+  return set_node("hipGraphExecMemsetNodeSetParams", exec, node, from(params));
+}
+int hipGraphExecMemcpyNodeSetParams1D(void* exec, void* node, void* to, const void* source, size_t size, int kind) {
+  return set_node("hipGraphExecMemcpyNodeSetParams1D", exec, node, from(to, source, size, kind));
+}
+int hipGraphDebugDotPrint(void* graph, const char* path, unsigned) {
+  return print_graph("hipGraphDebugDotPrint", graph, path);
 }
 
 }  // extern "C"

@@ -67,7 +67,8 @@ Status World::allocate(uint64_t size, int device, bool on_host, void** pointer) 
   if (block == nullptr) return Status::out_of_memory;
   // What a program must not rely on is not zero.
   if (size <= (uint64_t{64} << 20)) std::memset(block, 0xCD, size);
-  memory[reinterpret_cast<uintptr_t>(block)] = {size, device, on_host};
+  const auto begin = reinterpret_cast<uintptr_t>(block);
+  memory[begin] = {begin, size, device, on_host};
   used[device] += size;
   *pointer = block;
   return Status::ok;
@@ -92,13 +93,17 @@ Status World::free(void* pointer, bool on_host, std::unique_lock<std::mutex>& lo
   return Status::ok;
 }
 
-uint64_t World::room_at(const void* pointer) const {
+const World::Allocation* World::allocation_of(const void* pointer) const {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
   auto at = memory.upper_bound(address);
-  if (at == memory.begin()) return 0;
-  --at;
-  const uint64_t offset = address - at->first;
-  return offset < at->second.size ? at->second.size - offset : 0;
+  if (at == memory.begin()) return nullptr;
+  const Allocation& block = std::prev(at)->second;
+  return address - block.begin < block.size ? &block : nullptr;
+}
+
+uint64_t World::room_at(const void* pointer) const {
+  const Allocation* block = allocation_of(pointer);
+  return block == nullptr ? 0 : block->size - (reinterpret_cast<uintptr_t>(pointer) - block->begin);
 }
 
 bool World::contains(const void* pointer, uint64_t size) const {
@@ -107,8 +112,8 @@ bool World::contains(const void* pointer, uint64_t size) const {
 }
 
 int World::memory_kind(const void* pointer) const {
-  if (room_at(pointer) == 0) return 0;
-  return std::prev(memory.upper_bound(reinterpret_cast<uintptr_t>(pointer)))->second.on_host ? 1 : 2;
+  const Allocation* block = allocation_of(pointer);
+  return block == nullptr ? 0 : block->on_host ? 1 : 2;
 }
 
 }  // namespace sim

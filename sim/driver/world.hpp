@@ -88,6 +88,8 @@ struct Work {
 using WorkRef = std::shared_ptr<const Work>;
 
 /// Work under way: it runs as several pieces, so that independent work can come between.
+std::string describe(const Work& work);
+
 struct Active {
   WorkRef work;
   uint32_t node = 0;
@@ -135,12 +137,22 @@ struct GraphRun {
   bool started = false;
 };
 
+using Callback = void (*)(void* stream, int status, void* data);
+
+/// A call that a stream makes when it gets there.
+struct Notice {
+  Callback callback = nullptr;
+  void* stream = nullptr;
+  void* data = nullptr;
+};
+
 struct StreamOp {
   Active active;  ///< with work: plain work
   std::shared_ptr<Event> event;
   bool is_wait = false;  ///< of the event's value; else a record
   uint64_t value = 0;
   std::unique_ptr<GraphRun> run;
+  Notice notice;
 };
 
 struct Stream : Object {
@@ -188,9 +200,16 @@ class World {
   Status release(const void* handle);
 
   // Memory.
+  struct Allocation {
+    uintptr_t begin = 0;
+    uint64_t size = 0;
+    int device = 0;
+    bool on_host = false;
+  };
   Status allocate(uint64_t size, int device, bool on_host, void** pointer);
   Status free(void* pointer, bool on_host, std::unique_lock<std::mutex>& lock);
   bool contains(const void* pointer, uint64_t size) const;
+  const Allocation* allocation_of(const void* pointer) const;  ///< null if there is none
   uint64_t room_at(const void* pointer) const;  ///< bytes up to the end of its allocation, 0 if there is none
   int memory_kind(const void* pointer) const;   ///< 0 plain host memory, 1 pinned, 2 device
 
@@ -215,11 +234,7 @@ class World {
   Status synchronize(const std::shared_ptr<Stream>& stream, std::unique_lock<std::mutex>& lock);
   Status synchronize(const std::shared_ptr<Event>& event, std::unique_lock<std::mutex>& lock);
 
-  struct Allocation {
-    uint64_t size = 0;
-    int device = 0;
-    bool on_host = false;
-  };
+  std::vector<Notice> failed_notices;  ///< of lost devices
   std::unordered_map<const void*, std::shared_ptr<Object>> live;
   std::unordered_set<const void*> live_nodes;
   std::unordered_set<const void*> live_functions;
@@ -247,6 +262,7 @@ class World {
   bool can_run(const Stream& stream) const;
   void run_piece(Active& active, int device, std::unique_lock<std::mutex>& lock);
   void advance(Stream& stream, std::unique_lock<std::mutex>& lock);
+  void make_failed_calls(std::unique_lock<std::mutex>& lock);
   void advance_graph(Stream& stream, std::unique_lock<std::mutex>& lock);
   bool is_legal(const Work& work) const;
   void fault(int device, const std::string& why);

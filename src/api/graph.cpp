@@ -2,6 +2,8 @@
 // A recording becomes a graph: plan, check, make native objects, bind what is known.
 #include "pianola/graph.hpp"
 
+#include <fmt/format.h>
+
 #include "api/bindings.hpp"
 #include "api/impl.hpp"
 #include "api/limits.hpp"
@@ -14,6 +16,9 @@ Result<Graph> Device::instantiate(const CommandBuffer& commands, const Instantia
   return guarded([&]() -> Result<Graph> {
     if (!impl_) return Error{.code = Errc::invalid_argument, .message = "the device is empty"};
     if (!commands) return Error{.code = Errc::invalid_argument, .message = "the command buffer is empty"};
+    if (options.timestamps && !limits().timestamps) {
+      return Error{.code = Errc::unsupported, .message = fmt::format("device {} does not time commands", spec())};
+    }
     auto graph = std::make_shared<Graph::Impl>();
     graph->device = impl_;
     graph->commands = commands;

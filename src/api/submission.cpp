@@ -19,6 +19,11 @@ bool Submission::is_done() const {
   return !state_ || state_->poll();
 }
 
+std::vector<CommandTime> Submission::times() const {
+  if (!is_done() || !state_) return {};
+  return state_->times;
+}
+
 Result<> Submission::wait() const {
   return guarded([&]() -> Result<> {
     if (!state_) return empty("submission");

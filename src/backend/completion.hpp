@@ -29,6 +29,7 @@ struct Submission::State {
   std::mutex mutex;
   std::condition_variable wake;
   std::optional<Error> error;          ///< set before done, constant after
+  std::vector<CommandTime> times;      ///< the same
   std::shared_ptr<Progress> progress;  ///< of work in flight, if its backend has one; gone when done
 
   /// From now on those who wait help; call before anyone can complete it.

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs the tool: exit codes, messages, and output for people and for machines.
-# usage: tool_test.sh PIANOLA
+# usage: tool_test.sh PIANOLA [SOFTWARE_DRIVER]
 set -uo pipefail
-pianola=$1
+pianola=$1 driver=${2:-}
 passed=0 failed=0
 
 # run CLAIM STATUS PATTERN ARGUMENT...: the exit status, and a pattern that both outputs together must match.
@@ -63,8 +63,22 @@ run "the default profile needs no device" 0 . show plan diamond
 run "a device's profile can be asked for" 0 . show plan diamond --device cpu
 run "bench prints a row a list" 0 '^decode +[0-9]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+$' bench decode --device cpu --quick
 is_json "bench --json" bench fill-barrier --device cpu --quick --json
+run "a native form needs a device" 2 'needs --device' show plan decode --native
+run "the CPU has a native form" 0 . show plan decode --native --device cpu
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+run "a device that cannot time commands says so" 1 'unsupported.*time' \
+  bench decode --quick --device cpu --trace "$scratch/trace"
+if [ -n "$driver" ]; then
+  run "a driver's own picture of the graph is printed" 0 '^digraph' \
+    show plan decode --native --device cuda:0 --driver "$driver"
+  run "a driver's device is measured" 0 '^diamond ' \
+    bench diamond --quick --device cuda:0 --driver "$driver" --trace "$scratch/trace"
+  if grep -q '"tid": 1' "$scratch/trace"; then passed=$((passed + 1)); else
+    failed=$((failed + 1))
+    echo "FAILED: a trace has a row a lane"
+  fi
+fi
 printf '%s\n' '#include <pianola/kernel.h>' 'KERNEL(one, 64, 1, 1, OUT(uint, x))' 'PHASE' 'x[GID_X] = 1u;' 'END_PHASE' \
   'END_KERNEL' >"$scratch/one.k"
 printf '%s\n' '#include <pianola/kernel.h>' 'KERNEL(bad, 64, 1, 1, OUT(uint, x))' 'PHASE' 'x[GID_X] = nonesuch;' \

@@ -30,32 +30,20 @@ int architecture(std::string_view arch) {
   return number;
 }
 
-class Reader {
- public:
-  Reader(const Api& api, DeviceNumber device) : api_(api), device_(device) {}
-  uint32_t operator()(DeviceAttribute attribute) {
-    int value = 0;
-    const Status status = api_.f.device_attribute(&value, attribute, device_);
-    if (status != success && result) result = api_.error("cuDeviceGetAttribute", status);
-    return static_cast<uint32_t>(value);
-  }
-  Result<> result;
-
- private:
-  const Api& api_;
-  DeviceNumber device_;
-};
-
 Result<DeviceFacts> read_facts(const Api& api, DeviceNumber device) {
   DeviceFacts facts;
   facts.driver_version = api.version;
   char name[256] = {};
-  size_t bytes = 0;
-  Result<> done = api.check("cuDeviceGetName", api.f.device_name(name, sizeof name - 1, device));
-  if (done) done = api.check("cuDeviceTotalMem", api.f.device_memory(&bytes, device));
+  Result<> done = api.call(api.f.device_name, name, static_cast<int>(sizeof name - 1), device);
   if (!done) return done.error();
+  Result<size_t> bytes = api.make(api.f.device_memory, device);
+  if (!bytes) return bytes.error();
   facts.name = name;
-  Reader read(api, device);
+  const auto read = [&](DeviceAttribute attribute) {
+    Result<int> value = api.make(api.f.device_attribute, attribute, device);
+    if (!value && done) done = value.error();
+    return static_cast<uint32_t>(value ? *value : 0);
+  };
   using A = DeviceAttribute;
   facts.arch = "sm_" + std::to_string(read(A::capability_major) * 10 + read(A::capability_minor));
   DeviceLimits& limits = facts.limits;
@@ -65,29 +53,24 @@ Result<DeviceFacts> read_facts(const Api& api, DeviceNumber device) {
   // Static shared memory, which is what kernels declare, cannot be over this even where more can be asked for.
   limits.max_shared_bytes = read(A::max_shared_per_block);
   limits.dispatch_alignment = 0;
-  limits.max_buffer_size = bytes;
+  limits.max_buffer_size = *bytes;
   limits.native_indirect = false;
-  if (!read.result) return read.result.error();
+  if (!done) return done.error();
   return facts;
 }
 
 }  // namespace
 
 Result<Retained> retain(const Api& api, int ordinal) {
-  DeviceNumber device = 0;
-  Result<> done = api.check("cuDeviceGet", api.f.device_get(&device, ordinal));
-  if (!done) return done.error();
-  Retained retained;
-  Result<DeviceFacts> facts = read_facts(api, device);
+  Result<DeviceNumber> device = api.make(api.f.device_get, ordinal);
+  if (!device) return device.error();
+  Result<DeviceFacts> facts = read_facts(api, *device);
   if (!facts) return facts.error();
-  retained.facts = std::move(*facts);
-  ContextHandle context = nullptr;
-  done = api.check("cuDevicePrimaryCtxRetain", api.f.context_retain(&context, device));
-  if (!done) return done.error();
-  retained.context = reinterpret_cast<Context>(context);
+  Result<Context> context = api.make(api.f.context_retain, *device);
+  if (!context) return context.error();
   const std::lock_guard lock(devices().mutex);
-  devices().of_context[{&api, retained.context}] = device;
-  return retained;
+  devices().of_context[{&api, *context}] = *device;
+  return Retained{*context, std::move(*facts)};
 }
 
 Result<> release(const void* self, Context context) {
@@ -97,7 +80,7 @@ Result<> release(const void* self, Context context) {
     const std::lock_guard lock(devices().mutex);
     device = devices().of_context[{&api, context}];
   }
-  return api.check("cuDevicePrimaryCtxRelease", api.f.context_release(device));
+  return api.call(api.f.context_release, device);
 }
 
 int code_rank(const DeviceFacts& facts, const CodeObject& object) {
@@ -124,13 +107,6 @@ Result<> check_image(std::span<const std::byte> image, ObjectFormat format) {
   error.code = Errc::corrupt;
   error.message = "a module of " + std::to_string(image.size()) + " bytes is no " + std::string(to_string(format));
   return error;
-}
-
-driver_graph::Quirks quirks_of(const Api&) {
-  driver_graph::Quirks quirks;
-  // cuGraphExecKernelNodeSetParams: "already enqueued or running launches are not affected".
-  quirks.update_in_flight = true;
-  return quirks;
 }
 
 }  // namespace pianola::cuda

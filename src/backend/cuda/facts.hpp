@@ -22,6 +22,4 @@ int code_rank(const driver_graph::DeviceFacts& facts, const CodeObject& object);
 /// Errors: corrupt. Loaders may crash on bytes that are no module.
 Result<> check_image(std::span<const std::byte> image, ObjectFormat format);
 
-driver_graph::Quirks quirks_of(const Api& api);
-
 }  // namespace pianola::cuda

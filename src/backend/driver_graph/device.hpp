@@ -21,6 +21,7 @@ class GraphDevice final : public backend::Device {
   const DeviceLimits& limits() const override { return driver_->facts().limits; }
   const DeviceProfile& profile() const override { return profile_; }
   uint32_t queue_count() const override { return static_cast<uint32_t>(queues_.size()); }
+  const DriverRef& driver() const { return driver_; }
   backend::CommandQueue& queue(uint32_t index) override { return *queues_[index]; }
   Result<std::unique_ptr<backend::Memory>> allocate(uint64_t size, MemoryKind kind) override;
   Result<std::unique_ptr<backend::Memory>> import(const NativeMemory& memory) override;

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 
+#include "backend/driver_graph/markers.hpp"
 #include "pianola/device.hpp"
 #include "pianola/kernel_library.hpp"
 
@@ -50,6 +51,17 @@ struct CopyCall {
   bool source_on_host = false;
 };
 
+/// What the driver knows of an address.
+struct PointerFacts {
+  int device = 0;        ///< number of the device it belongs to
+  bool on_host = false;  ///< the host reaches it at this address
+  uintptr_t begin = 0;   ///< of its allocation
+  uint64_t size = 0;     ///< of its allocation, or 0 if the driver does not say
+};
+
+/// Called when everything before it on the stream is done, or has failed with `status`. It may not call the driver.
+using StreamCallback = void (*)(void* stream, int status, void* data);
+
 /// What the driver says of one device.
 struct DeviceFacts {
   std::string name;
@@ -69,7 +81,9 @@ struct DriverTable {
   const void* api = nullptr;  ///< first argument of every call
   DeviceFacts facts;
   Quirks quirks;
+  Markers markers;
   Context context = nullptr;
+  int device = 0;  ///< its number
 
   Result<Context> (*swap_context)(const void* api, Context context) = nullptr;  ///< gives the one before
   Result<> (*release_context)(const void* api, Context context) = nullptr;
@@ -80,11 +94,14 @@ struct DriverTable {
   Result<> (*free)(const void* api, void* pointer) = nullptr;
   Result<void*> (*allocate_host)(const void* api, uint64_t size) = nullptr;  ///< pinned, same address on the device
   Result<> (*free_host)(const void* api, void* pointer) = nullptr;
+  /// Errors: invalid_argument (not memory of this driver).
+  Result<PointerFacts> (*pointer_facts)(const void* api, void* pointer) = nullptr;
 
   Result<Stream> (*stream_create)(const void* api) = nullptr;
   Result<> (*stream_destroy)(const void* api, Stream stream) = nullptr;
   Result<> (*stream_synchronize)(const void* api, Stream stream) = nullptr;
   Result<> (*stream_wait)(const void* api, Stream stream, Event event) = nullptr;
+  Result<> (*stream_callback)(const void* api, Stream stream, StreamCallback callback, void* data) = nullptr;
   Result<> (*stream_kernel)(const void* api, Stream stream, const KernelCall& call) = nullptr;
   Result<> (*stream_fill)(const void* api, Stream stream, const FillCall& call) = nullptr;
   Result<> (*stream_copy)(const void* api, Stream stream, const CopyCall& call) = nullptr;

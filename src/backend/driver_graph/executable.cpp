@@ -13,8 +13,9 @@ Result<std::shared_ptr<GraphExecutable>> GraphExecutable::create(
   Result<std::shared_ptr<const Lowered>> lowered = lower(driver, libraries, plan, lanes);
   if (!lowered) return lowered.error();
   // Building a graph costs more than issuing its work once.
-  const bool use_graphs = options.native_graph && options.expected_replays > 1 && driver->table().quirks.graphs;
-  std::shared_ptr<GraphExecutable> made(new GraphExecutable(std::move(*lowered), use_graphs));
+  const bool use_graphs =
+      options.native_graph && options.expected_replays > 1 && driver->table().quirks.graphs && !options.timestamps;
+  std::shared_ptr<GraphExecutable> made(new GraphExecutable(std::move(*lowered), use_graphs, options.timestamps));
   if (!use_graphs || defaults == nullptr) return made;
   if (has_empty_dispatch(*made->lowered_, Values::of(*defaults))) return made;
   const ContextScope scope(*driver);
@@ -44,19 +45,36 @@ Result<GraphExecutable::Launch> GraphExecutable::launch(StreamSet& streams,
     // While counts are read the lock must not be held: in_use alone protects graphs that do not change in flight.
     if (blocks() && !lowered_->driver->table().quirks.update_in_flight) lock.unlock();
   }
+  if (is_timed_) {
+    launch.timeline = std::make_unique<Timeline>(lowered_);
+    Result<> started = launch.timeline->start(streams.main());
+    if (!started) return started.error();
+  }
+  Timeline* timeline = launch.timeline.get();
   for (size_t i = 0; i < lowered_->pieces.size(); ++i) {
     const Piece& piece = lowered_->pieces[i];
     if (piece.is_indirect) {
-      Result<StreamSet::IndirectOutcome> outcome = streams.run_indirect(*lowered_, piece, own);
+      Result<StreamSet::IndirectOutcome> outcome = streams.run_indirect(*lowered_, piece, own, timeline);
       if (!outcome) return outcome.error();
       if (outcome->over_limit && !launch.over_limit) launch.over_limit = std::move(outcome->over_limit);
       continue;
     }
     Result<> done =
-        graphs == nullptr ? streams.replay(*lowered_, piece, own) : graphs->pieces[i]->launch(streams.main());
+        graphs == nullptr ? streams.replay(*lowered_, piece, own, timeline) : graphs->pieces[i]->launch(streams.main());
     if (!done) return done.error();
   }
   return launch;
+}
+
+std::vector<GraphObject> GraphExecutable::native() const {
+  std::vector<GraphObject> all;
+  const auto lock = cache_.lock();
+  const BoundGraphs* graphs = cache_.newest();
+  if (graphs == nullptr) return all;
+  for (const auto& piece : graphs->pieces) {
+    if (piece != nullptr) all.push_back(piece->native());
+  }
+  return all;
 }
 
 std::string GraphExecutable::dot() const {

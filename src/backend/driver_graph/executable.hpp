@@ -19,21 +19,25 @@ class GraphExecutable final : public backend::Executable {
   bool blocks() const { return lowered_->has_indirect(); }
 
   struct Launch {
-    std::shared_ptr<void> in_use;     ///< to be kept until the work is done
-    std::optional<Error> over_limit;  ///< counts that launched nothing
+    std::shared_ptr<void> in_use;        ///< to be kept until the work is done
+    std::optional<Error> over_limit;     ///< counts that launched nothing
+    std::unique_ptr<Timeline> timeline;  ///< to be read when the work is done
   };
   /// Issues one replay on the queue's streams. The device is current. After an error some of it may be under way.
   Result<Launch> launch(StreamSet& streams, const std::shared_ptr<const backend::Bindings>& bindings);
 
   std::string describe() const override;
+  /// The graphs used last, in order; none on streams.
+  std::vector<GraphObject> native() const;
 
  private:
-  GraphExecutable(std::shared_ptr<const Lowered> lowered, bool use_graphs)
-      : lowered_(std::move(lowered)), use_graphs_(use_graphs), cache_(lowered_) {}
+  GraphExecutable(std::shared_ptr<const Lowered> lowered, bool use_graphs, bool is_timed)
+      : lowered_(std::move(lowered)), use_graphs_(use_graphs), is_timed_(is_timed), cache_(lowered_) {}
   std::string dot() const;
 
   std::shared_ptr<const Lowered> lowered_;
   bool use_graphs_;
+  bool is_timed_;
   mutable GraphCache cache_;
 };
 

@@ -2,6 +2,7 @@
 #include "backend/driver_graph/flights.hpp"
 
 #include "backend/host_queue.hpp"
+#include "base/guarded.hpp"
 
 namespace pianola::driver_graph {
 namespace {
@@ -47,6 +48,7 @@ Result<std::list<Flight>> Flights::take() {
 
 void Flights::put_back(std::list<Flight> flight) {
   flight.front().in_use.reset();
+  flight.front().timeline.reset();
   flight.front().error.reset();
   const std::lock_guard lock(mutex_);
   spare_.splice(spare_.end(), flight);
@@ -128,6 +130,15 @@ void Flights::advance(const std::atomic<bool>& is_met, Deadline deadline) noexce
   --waiters_;
 }
 
+std::optional<Error> Flights::read_times(const Timeline& timeline, Submission::State& state) const {
+  const ContextScope scope(*driver_);
+  if (!scope.status()) return scope.status().error();
+  auto times = guarded([&] { return timeline.read(); });
+  if (!times) return driver_->note(std::move(times.error()));
+  state.times = std::move(*times);
+  return std::nullopt;
+}
+
 /// Ends the flight if it is still the oldest and no other thread is at it.
 void Flights::complete(Lock& lock, const Flight& flight, Result<> done) {
   if (is_completing() || flying_.empty() || &flying_.front() != &flight) return;
@@ -135,6 +146,7 @@ void Flights::complete(Lock& lock, const Flight& flight, Result<> done) {
   own.splice(own.begin(), flying_, flying_.begin());
   backend::Job job = std::move(own.front().job);
   std::shared_ptr<void> in_use = std::move(own.front().in_use);
+  std::unique_ptr<Timeline> timeline = std::move(own.front().timeline);
   std::optional<Error> error = std::exchange(own.front().error, std::nullopt);
   spare_.splice(spare_.end(), own);
   if (!job.signal.empty()) --signals_;
@@ -144,6 +156,8 @@ void Flights::complete(Lock& lock, const Flight& flight, Result<> done) {
     error = driver_->lost();
     if (!error) error = driver_->note(std::move(done.error()));
   }
+  if (!error && timeline != nullptr) error = read_times(*timeline, *job.done);
+  timeline.reset();
   in_use.reset();
   backend::finish(job, std::move(error));
   lock.lock();

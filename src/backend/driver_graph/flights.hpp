@@ -12,6 +12,7 @@
 
 #include "backend/backend.hpp"
 #include "backend/driver_graph/driver.hpp"
+#include "backend/driver_graph/timeline.hpp"
 
 namespace pianola::driver_graph {
 
@@ -19,7 +20,8 @@ struct Flight {
   UniqueEvent event;      ///< made once; later flights use it again
   uint32_t watchers = 0;  ///< threads that look at the event
   backend::Job job;
-  std::shared_ptr<void> in_use;  ///< to be kept until the work is done
+  std::shared_ptr<void> in_use;        ///< to be kept until the work is done
+  std::unique_ptr<Timeline> timeline;  ///< to be read then, or null
   std::optional<Error> error;
 };
 
@@ -47,6 +49,7 @@ class Flights final : public Progress, public std::enable_shared_from_this<Fligh
   void rest(Lock& lock);
   void complete_front(Lock& lock);
   void complete(Lock& lock, const Flight& flight, Result<> done);
+  std::optional<Error> read_times(const Timeline& timeline, Submission::State& state) const;
   Result<> block_on(Event event) const;
   std::optional<Result<>> look_at(Event event, const std::atomic<bool>& is_met, Deadline until) const;
 

@@ -21,7 +21,7 @@ class Lowering {
   Result<> run(uint32_t lanes);
 
  private:
-  Result<> add(const PlanNode& node, uint32_t lane);
+  Result<> add(uint32_t index, uint32_t lane);
   Result<> add_fill(const Fill& fill, Operation operation, bool as_kernel);
   Result<> add_update(const Update& update, Operation operation, bool as_kernel);
   Result<> add_copy(const Copy& copy, Operation operation, bool as_kernel);
@@ -189,9 +189,11 @@ Result<> Lowering::add_dispatch(const DispatchCommand& dispatch, Operation opera
 }
 
 /// Adds the node's operations; none for one that does no work.
-Result<> Lowering::add(const PlanNode& node, uint32_t lane) {
+Result<> Lowering::add(uint32_t index, uint32_t lane) {
+  const PlanNode& node = data_.nodes[index];
   const CommandHeader& command = *node.command;
   Operation operation;
+  operation.node = index;
   operation.source = node.source;
   operation.group = node.group;
   operation.lane = lane;
@@ -286,11 +288,10 @@ Result<> Lowering::run(uint32_t lanes) {
   out_.lanes = order.lanes;
   out_.operations.reserve(order.nodes.size());
   for (size_t position = 0; position < order.nodes.size(); ++position) {
-    const PlanNode& node = data_.nodes[order.nodes[position]];
     const size_t before = out_.operations.size();
-    Result<> added = add(node, order.lane[position]);
+    Result<> added = add(order.nodes[position], order.lane[position]);
     if (!added) {
-      if (!added.error().command) added.error().command = node.source;
+      if (!added.error().command) added.error().command = data_.nodes[order.nodes[position]].source;
       return added;
     }
     const size_t after = out_.operations.size();

@@ -37,6 +37,7 @@ struct Operation {
   uint8_t group_is_constant = 0;  ///< bits of DispatchCommand::group_is_constant
   uint8_t element = 1;            ///< fill: bytes of one element
   uint32_t source = 0;            ///< index of the recorded command
+  uint32_t node = 0;              ///< of the plan
   uint32_t lane = 0;
   uint32_t group = 0;   ///< debug group of the plan
   uint32_t kernel = 0;  ///< builtin_copy: the kernel for ranges that lie alike, and the next for others

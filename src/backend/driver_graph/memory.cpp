@@ -1,9 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/driver_graph/memory.hpp"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
 namespace pianola::driver_graph {
+namespace {
+
+/// One address that the device cannot reach would fault, and a fault loses the context.
+Result<> check_native(Driver& driver, const NativeMemory& native) {
+  if (std::optional<Error> lost = driver.lost()) return *std::move(lost);
+  const DriverTable& table = driver.table();
+  const ContextScope scope(driver);
+  if (!scope.status()) return scope.status();
+  Result<PointerFacts> facts = table.pointer_facts(table.api, native.pointer);
+  if (!facts) {
+    facts.error().message = fmt::format("{} is not memory that this driver allocated or registered: {}", native.pointer,
+                                        facts.error().message);
+    return driver.note(std::move(facts.error()));
+  }
+  const auto refuse = [](Errc code, std::string why) { return Error{code, std::move(why), {}, {}, 0}; };
+  if (facts->device != table.device) {
+    return refuse(Errc::invalid_argument, fmt::format("{} belongs to device {}, not to device {}", native.pointer,
+                                                      facts->device, table.device));
+  }
+  if (native.kind != MemoryKind::device && !facts->on_host) {
+    return refuse(Errc::mismatch, fmt::format("{} is device memory, which the host cannot reach", native.pointer));
+  }
+  const uint64_t offset = reinterpret_cast<uintptr_t>(native.pointer) - facts->begin;
+  if (facts->size != 0 && (offset > facts->size || native.size > facts->size - offset)) {
+    return refuse(Errc::out_of_range,
+                  fmt::format("{} bytes from {} on end past their allocation, {} bytes from {:#x} on", native.size,
+                              native.pointer, facts->size, facts->begin));
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<std::shared_ptr<Transfers>> Transfers::create(const DriverRef& driver) {
   const ContextScope scope(*driver);
@@ -51,6 +85,7 @@ Result<std::unique_ptr<backend::Memory>> DriverMemory::allocate(const std::share
 
 Result<std::unique_ptr<backend::Memory>> DriverMemory::import(const std::shared_ptr<Transfers>& transfers,
                                                               const NativeMemory& native) {
+  if (auto checked = check_native(*transfers->driver(), native); !checked) return checked.error();
   std::unique_ptr<DriverMemory> memory(new DriverMemory);
   memory->transfers_ = transfers;
   memory->owner_ = native.owner;

@@ -27,6 +27,8 @@ class DriverMemory final : public backend::Memory {
   /// Errors: out_of_memory, device_lost.
   static Result<std::unique_ptr<backend::Memory>> allocate(const std::shared_ptr<Transfers>& transfers, uint64_t size,
                                                            MemoryKind kind);
+  /// Errors: invalid_argument (not of this driver, or of another device), mismatch (the host cannot reach it and was
+  /// promised to), out_of_range (ends past its allocation), device_lost.
   static Result<std::unique_ptr<backend::Memory>> import(const std::shared_ptr<Transfers>& transfers,
                                                          const NativeMemory& memory);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/driver_graph/native_graph.hpp"
 
+#include "backend/driver_graph/markers.hpp"
+
 namespace pianola::driver_graph {
 namespace {
 
@@ -36,7 +38,9 @@ Result<std::unique_ptr<NativeGraph>> NativeGraph::build(const Lowered& lowered, 
   made->nodes_.reserve(piece.end - piece.begin);
   CallMaker calls(lowered, values);
   std::vector<Node> after;
+  MarkedGroups groups(table.markers, lowered);
   for (uint32_t i = piece.begin; i < piece.end; ++i) {
+    groups.enter(lowered.operations[i]);
     after.clear();
     for (const uint32_t dep : lowered.deps_of(i)) {
       // Earlier pieces are done before this graph starts.

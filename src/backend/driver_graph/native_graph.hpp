@@ -17,6 +17,7 @@ class NativeGraph {
   /// must not be launched again.
   Result<> update(const Lowered& lowered, std::span<const uint32_t> operations, const Values& values);
   Result<> launch(Stream stream) const;
+  GraphObject native() const { return graph_.get(); }
   /// Writes the driver's own picture of the graph. Errors: unsupported.
   Result<> write_dot(const std::string& path) const;
 

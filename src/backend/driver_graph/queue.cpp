@@ -15,15 +15,29 @@ GraphExecutable& executable_of(const backend::Job& job) {
 }  // namespace
 
 struct GraphQueue::State {
-  explicit State(const DriverRef& on) : driver(on), flights(std::make_shared<Flights>(on)) {}
+  State(const DriverRef& on, Stream stream) : driver(on), given(stream), flights(std::make_shared<Flights>(on)) {}
+  Result<StreamSet*> open_streams();
 
   DriverRef driver;
-  std::unique_ptr<StreamSet> streams;  // only touched by the one job that is being issued
+  Stream given;
+  std::mutex mutex;
+  std::unique_ptr<StreamSet> streams;  // issued on only by the one job that is being issued
   std::shared_ptr<Flights> flights;
 };
 
-GraphQueue::GraphQueue(const DriverRef& driver)
-    : state_(std::make_shared<State>(driver)),
+/// The device is current.
+Result<StreamSet*> GraphQueue::State::open_streams() {
+  const std::lock_guard lock(mutex);
+  if (streams == nullptr) {
+    Result<std::unique_ptr<StreamSet>> made = StreamSet::create(driver, given);
+    if (!made) return driver->note(std::move(made.error()));
+    streams = std::move(*made);
+  }
+  return streams.get();
+}
+
+GraphQueue::GraphQueue(const DriverRef& driver, Stream stream)
+    : state_(std::make_shared<State>(driver, stream)),
       issuing_(
           std::make_unique<backend::HostQueue>([state = state_](backend::Job& job) { return issue(*state, job); },
                                                [](const backend::Job& job) { return !executable_of(job).blocks(); })) {}
@@ -33,29 +47,38 @@ GraphQueue::~GraphQueue() {
   state_->flights->finish();
 }
 
+Result<Stream> GraphQueue::native() const {
+  const ContextScope scope(*state_->driver);
+  if (!scope.status()) return scope.status().error();
+  Result<StreamSet*> opened = state_->open_streams();
+  if (!opened) return opened.error();
+  return (*opened)->main();
+}
+
 std::optional<Error> GraphQueue::issue(State& state, backend::Job& job) {
   Driver& driver = *state.driver;
   const DriverTable& table = driver.table();
   if (std::optional<Error> lost = driver.lost()) return lost;
   const ContextScope scope(driver);
   if (!scope.status()) return scope.status().error();
-  if (state.streams == nullptr) {
-    Result<std::unique_ptr<StreamSet>> made = StreamSet::create(state.driver);
-    if (!made) return driver.note(std::move(made.error()));
-    state.streams = std::move(*made);
-  }
+  Result<StreamSet*> opened = state.open_streams();
+  if (!opened) return opened.error();
+  StreamSet& streams = **opened;
   // Graphs in flight are not changed, so it pays to know which ones have landed.
   if (!table.quirks.update_in_flight) state.flights->collect();
   // The event comes first: once work is under way nothing may keep it from being waited for.
   Result<std::list<Flight>> taken = state.flights->take();
   if (!taken) return driver.note(std::move(taken.error()));
   Flight& flight = taken->front();
-  auto launched = guarded([&] { return executable_of(job).launch(*state.streams, job.bindings); });
+  auto launched = guarded([&] { return executable_of(job).launch(streams, job.bindings); });
   flight.error = launched ? std::move(launched->over_limit) : driver.note(std::move(launched.error()));
-  if (launched) flight.in_use = std::move(launched->in_use);
-  const Result<> recorded = table.event_record(table.api, flight.event.get(), state.streams->main());
+  if (launched) {
+    flight.in_use = std::move(launched->in_use);
+    flight.timeline = std::move(launched->timeline);
+  }
+  const Result<> recorded = table.event_record(table.api, flight.event.get(), streams.main());
   if (!recorded) {
-    (void)table.stream_synchronize(table.api, state.streams->main());
+    (void)table.stream_synchronize(table.api, streams.main());
     std::optional<Error> error = std::move(flight.error);
     state.flights->put_back(std::move(*taken));
     return error ? error : driver.note(recorded.error());

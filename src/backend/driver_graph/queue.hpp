@@ -10,12 +10,16 @@ namespace pianola::driver_graph {
 
 class GraphQueue final : public backend::CommandQueue {
  public:
-  explicit GraphQueue(const DriverRef& driver);
+  /// On a stream that the caller owns and keeps alive, or on one of its own.
+  explicit GraphQueue(const DriverRef& driver, Stream stream = nullptr);
   ~GraphQueue() override;
   GraphQueue(const GraphQueue&) = delete;
   GraphQueue& operator=(const GraphQueue&) = delete;
 
   void submit(backend::Job job) noexcept override { issuing_->submit(std::move(job)); }
+
+  /// The stream that work is issued on. Errors: those of making it.
+  Result<Stream> native() const;
 
  private:
   struct State;

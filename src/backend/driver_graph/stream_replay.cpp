@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/driver_graph/markers.hpp"
+
 namespace pianola::driver_graph {
 namespace {
 
@@ -29,8 +31,9 @@ bool is_empty(const std::array<uint32_t, 3>& groups) {
 
 }  // namespace
 
-Result<std::unique_ptr<StreamSet>> StreamSet::create(const DriverRef& driver) {
+Result<std::unique_ptr<StreamSet>> StreamSet::create(const DriverRef& driver, Stream main) {
   std::unique_ptr<StreamSet> set(new StreamSet(driver));
+  if (main != nullptr) set->streams_.push_back(main);
   Result<> grown = set->grow(1, 0);
   if (!grown) return grown.error();
   return set;
@@ -41,7 +44,8 @@ Result<> StreamSet::grow(size_t streams, size_t events) {
   while (streams_.size() < streams) {
     Result<Stream> stream = table.stream_create(table.api);
     if (!stream) return stream.error();
-    streams_.emplace_back(driver_, *stream);
+    owned_.emplace_back(driver_, *stream);
+    streams_.push_back(*stream);
   }
   while (events_.size() < events) {
     Result<Event> event = table.event_create(table.api, false);
@@ -56,7 +60,7 @@ Result<> StreamSet::fork(uint32_t lanes) {
   Result<> done;
   if (lanes > 1) done = table.event_record(table.api, events_[0].get(), main());
   for (uint32_t lane = 1; done && lane < lanes; ++lane) {
-    done = table.stream_wait(table.api, streams_[lane].get(), events_[0].get());
+    done = table.stream_wait(table.api, streams_[lane], events_[0].get());
   }
   return done;
 }
@@ -65,7 +69,7 @@ Result<> StreamSet::join(uint32_t lanes) {
   const DriverTable& table = driver_->table();
   Result<> done;
   for (uint32_t lane = 1; done && lane < lanes; ++lane) {
-    done = table.event_record(table.api, events_[lane].get(), streams_[lane].get());
+    done = table.event_record(table.api, events_[lane].get(), streams_[lane]);
     if (done) done = table.stream_wait(table.api, main(), events_[lane].get());
   }
   return done;
@@ -83,7 +87,7 @@ Result<> StreamSet::issue(CallMaker& calls, const Operation& operation, Stream s
   return table.stream_kernel(table.api, stream, calls.kernel(operation));
 }
 
-Result<> StreamSet::replay(const Lowered& lowered, const Piece& piece, const Values& values) {
+Result<> StreamSet::replay(const Lowered& lowered, const Piece& piece, const Values& values, Timeline* timeline) {
   const DriverTable& table = driver_->table();
   // The first events serve fork and join; a record made later leaves earlier waits as they are.
   uint32_t event_count = lowered.lanes;
@@ -91,15 +95,19 @@ Result<> StreamSet::replay(const Lowered& lowered, const Piece& piece, const Val
   Result<> done = grow(lowered.lanes, event_count);
   if (done) done = fork(lowered.lanes);
   CallMaker calls(lowered, values);
+  MarkedGroups groups(table.markers, lowered);
   for (uint32_t i = piece.begin; done && i < piece.end; ++i) {
     const Operation& operation = lowered.operations[i];
-    const Stream stream = streams_[operation.lane].get();
+    groups.enter(operation);
+    const Stream stream = streams_[operation.lane];
     for (const uint32_t dep : lowered.deps_of(i)) {
       if (dep < piece.begin || lowered.operations[dep].lane == operation.lane) continue;
       done = table.stream_wait(table.api, stream, events_[event[dep - piece.begin]].get());
       if (!done) return done;
     }
-    done = issue(calls, operation, stream);
+    if (timeline != nullptr) done = timeline->begin(stream);
+    if (done) done = issue(calls, operation, stream);
+    if (done && timeline != nullptr) done = timeline->end(stream, i);
     const uint32_t own = event[i - piece.begin];
     if (done && own != no_event) done = table.event_record(table.api, events_[own].get(), stream);
     if (!done) done.error().command = operation.source;
@@ -130,7 +138,7 @@ Result<> StreamSet::read_counts(const Lowered& lowered, const Piece& piece, cons
 }
 
 Result<StreamSet::IndirectOutcome> StreamSet::run_indirect(const Lowered& lowered, const Piece& piece,
-                                                           const Values& values) {
+                                                           const Values& values, Timeline* timeline) {
   const DriverTable& table = driver_->table();
   CallMaker calls(lowered, values);
   Result<> done = read_counts(lowered, piece, calls);
@@ -157,7 +165,9 @@ Result<StreamSet::IndirectOutcome> StreamSet::run_indirect(const Lowered& lowere
     }
     KernelCall call = calls.kernel(operation);
     call.groups = groups;
-    done = table.stream_kernel(table.api, main(), call);
+    if (timeline != nullptr) done = timeline->begin(main());
+    if (done) done = table.stream_kernel(table.api, main(), call);
+    if (done && timeline != nullptr) done = timeline->end(main(), i);
     if (!done) return done.error();
   }
   return outcome;

@@ -3,25 +3,29 @@
 #pragma once
 
 #include "backend/driver_graph/calls.hpp"
+#include "backend/driver_graph/timeline.hpp"
 
 namespace pianola::driver_graph {
 
 /// The streams and events of one queue. One thread at a time issues on them.
 class StreamSet {
  public:
-  static Result<std::unique_ptr<StreamSet>> create(const DriverRef& driver);
-  Stream main() const { return streams_.front().get(); }
+  /// Around a main stream that the caller owns, or makes one.
+  static Result<std::unique_ptr<StreamSet>> create(const DriverRef& driver, Stream main);
+  Stream main() const { return streams_.front(); }
 
   /// Issues the piece; everything on the main stream so far comes before it, everything later after it.
   /// Dispatches with a count of 0 are left out. The device is current.
-  Result<> replay(const Lowered& lowered, const Piece& piece, const Values& values);
+  /// With a timeline, each operation is marked in it.
+  Result<> replay(const Lowered& lowered, const Piece& piece, const Values& values, Timeline* timeline);
 
   /// Reads the counts of the piece's indirect dispatches on the host and launches those within `limits`.
   /// Blocks. Gives the first error of counts that were over the limit, as `over_limit`.
   struct IndirectOutcome {
     std::optional<Error> over_limit;
   };
-  Result<IndirectOutcome> run_indirect(const Lowered& lowered, const Piece& piece, const Values& values);
+  Result<IndirectOutcome> run_indirect(const Lowered& lowered, const Piece& piece, const Values& values,
+                                       Timeline* timeline);
 
  private:
   explicit StreamSet(DriverRef driver) : driver_(std::move(driver)) {}
@@ -32,7 +36,8 @@ class StreamSet {
   Result<> read_counts(const Lowered& lowered, const Piece& piece, const CallMaker& calls);
 
   DriverRef driver_;
-  std::vector<UniqueStream> streams_;  // the main one first
+  std::vector<Stream> streams_;  // the main one first
+  std::vector<UniqueStream> owned_;
   std::vector<UniqueEvent> events_;
   UniqueHostMemory counts_;
   size_t counts_size_ = 0;

@@ -27,14 +27,20 @@ static_assert(DeviceProperties::name_offset == offsetof(hipDeviceProp_t, name));
 static_assert(DeviceProperties::arch_offset == offsetof(hipDeviceProp_t, gcnArchName));
 #endif
 
+static_assert(sizeof(PointerAttributes) == sizeof(hipPointerAttribute_t));
+static_assert(offsetof(PointerAttributes, device) == offsetof(hipPointerAttribute_t, device));
+static_assert(offsetof(PointerAttributes, host_pointer) == offsetof(hipPointerAttribute_t, hostPointer));
+static_assert(offsetof(PointerAttributes, is_managed) == offsetof(hipPointerAttribute_t, isManaged));
+
 static_assert(success == hipSuccess && invalid_value == hipErrorInvalidValue);
 static_assert(out_of_memory == hipErrorOutOfMemory && not_initialized == hipErrorNotInitialized);
 static_assert(no_device == hipErrorNoDevice && invalid_device == hipErrorInvalidDevice);
 static_assert(invalid_image == hipErrorInvalidImage && invalid_context == hipErrorInvalidContext);
-static_assert(no_binary_for_gpu == hipErrorNoBinaryForGpu && invalid_kernel_file == hipErrorInvalidKernelFile);
+static_assert(no_binary_for_gpu == hipErrorNoBinaryForGpu && invalid_source == hipErrorInvalidKernelFile);
 static_assert(shared_object_init_failed == hipErrorSharedObjectInitFailed);
 static_assert(invalid_handle == hipErrorInvalidHandle && not_found == hipErrorNotFound);
 static_assert(not_ready == hipErrorNotReady && illegal_address == hipErrorIllegalAddress);
+static_assert(launch_timeout == hipErrorLaunchTimeOut && assertion == hipErrorAssert);
 static_assert(launch_failure == hipErrorLaunchFailure && not_supported == hipErrorNotSupported);
 static_assert(stream_non_blocking == hipStreamNonBlocking && event_blocking_sync == hipEventBlockingSync);
 static_assert(event_disable_timing == hipEventDisableTiming);

@@ -32,17 +32,16 @@ Result<driver_graph::DeviceFacts> read_facts(const Api& api, int device) {
   facts.driver_version = api.version;
   auto properties = std::make_unique<DeviceProperties>();
   std::memset(properties->bytes, 0, sizeof properties->bytes);
-  size_t bytes = 0;
-  Result<> done = api.check("hipGetDeviceProperties", api.f.device_properties(properties.get(), device));
-  if (done) done = api.check("hipDeviceTotalMem", api.f.device_memory(&bytes, device));
+  Result<> done = api.call(api.f.device_properties, properties.get(), device);
   if (!done) return done.error();
+  Result<size_t> bytes = api.make(api.f.device_memory, device);
+  if (!bytes) return bytes.error();
   facts.name = text_at(*properties, DeviceProperties::name_offset);
   facts.arch = plain(text_at(*properties, DeviceProperties::arch_offset));
   const auto read = [&](DeviceAttribute attribute) {
-    int value = 0;
-    const Status status = api.f.device_attribute(&value, attribute, device);
-    if (status != success && done) done = api.error("hipDeviceGetAttribute", status);
-    return static_cast<uint32_t>(value);
+    Result<int> value = api.make(api.f.device_attribute, attribute, device);
+    if (!value && done) done = value.error();
+    return static_cast<uint32_t>(value ? *value : 0);
   };
   using A = DeviceAttribute;
   DeviceLimits& limits = facts.limits;
@@ -57,7 +56,7 @@ Result<driver_graph::DeviceFacts> read_facts(const Api& api, int device) {
   limits.max_groups[0] = std::min(limits.max_groups[0], UINT32_MAX / threads);
   for (size_t i = 1; i < 3; ++i) limits.max_groups[i] = std::min(limits.max_groups[i], uint32_t{65535});
   limits.dispatch_alignment = 0;
-  limits.max_buffer_size = bytes;
+  limits.max_buffer_size = *bytes;
   limits.native_indirect = false;
   return facts;
 }

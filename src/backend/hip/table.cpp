@@ -1,50 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backend/hip/table.hpp"
-
-#include <algorithm>
-
+// What HIP does in its own way: devices in place of contexts, copies that are told where memory is.
+#include "backend/driver_graph/vendor_table.hpp"
 #include "backend/hip/facts.hpp"
 
 namespace pianola::hip {
 namespace {
 
 using namespace driver_graph;  // NOLINT: the neutral names
-
-const Api& api_of(const void* api) {
-  return *static_cast<const Api*>(api);
-}
-
-/// Handles are the driver's own pointers under neutral names.
-template <class To, class From>
-To handle(From from) {
-  return reinterpret_cast<To>(from);
-}
-
-/// A value that a driver call gave, or its error. By reference: the call that sets it is an argument too.
-template <class To, class From>
-Result<To> given(const Api& api, const char* call, Status status, const From& value) {
-  if (status != success) return api.error(call, status);
-  return handle<To>(value);
-}
-
-KernelNodeParams params_of(const KernelCall& call) {
-  KernelNodeParams params{};
-  params.function = handle<FunctionHandle>(call.function);
-  std::copy(call.groups.begin(), call.groups.end(), params.grid);
-  std::copy(call.workgroup.begin(), call.workgroup.end(), params.block);
-  params.arguments = call.arguments;
-  return params;
-}
-
-MemsetNodeParams params_of(const FillCall& call) {
-  MemsetNodeParams params{};
-  params.destination = call.destination;
-  params.value = call.value;
-  params.element_size = call.element;
-  params.width = call.count;
-  params.height = 1;  // several rows are wrong from 5.2 to 5.4
-  return params;
-}
+using Table = VendorTable<Vendor>;
 
 CopyKind kind_of(const CopyCall& call) {
   if (call.source_on_host) return call.destination_on_host ? CopyKind::host_to_host : CopyKind::host_to_device;
@@ -61,231 +24,77 @@ int device_of(Context context) {
 
 void add_context_and_memory(DriverTable& table) {
   table.swap_context = [](const void* self, Context context) -> Result<Context> {
-    const Api& api = api_of(self);
-    int before = 0;
-    Result<> done = api.check("hipGetDevice", api.f.get_device(&before));
-    if (done && before != device_of(context)) done = api.check("hipSetDevice", api.f.set_device(device_of(context)));
+    const Api& api = Table::api_of(self);
+    Result<int> before = api.make(api.f.get_device);
+    if (!before) return before.error();
+    Result<> done;
+    if (*before != device_of(context)) done = api.call(api.f.set_device, device_of(context));
     if (!done) return done.error();
-    return context_of(before);
+    return context_of(*before);
   };
   table.release_context = [](const void*, Context) -> Result<> { return {}; };
-  table.allocate = [](const void* self, uint64_t size) -> Result<void*> {
-    const Api& api = api_of(self);
-    void* made = nullptr;
-    return given<void*>(api, "hipMalloc", api.f.memory_allocate(&made, size), made);
+  table.stream_copy = [](const void* self, Stream stream, const CopyCall& call) {
+    const Api& api = Table::api_of(self);
+    return api.call(api.f.copy, call.destination, call.source, call.size, kind_of(call), stream);
   };
-  table.free = [](const void* self, void* memory) -> Result<> {
-    const Api& api = api_of(self);
-    return api.check("hipFree", api.f.memory_free(memory));
-  };
-  table.allocate_host = [](const void* self, uint64_t size) -> Result<void*> {
-    const Api& api = api_of(self);
-    void* made = nullptr;
-    const Status status = api.f.host_allocate(&made, size, host_alloc_portable | host_alloc_mapped);
-    return given<void*>(api, "hipHostMalloc", status, made);
-  };
-  table.free_host = [](const void* self, void* memory) -> Result<> {
-    const Api& api = api_of(self);
-    return api.check("hipHostFree", api.f.host_free(memory));
-  };
-}
-
-void add_streams(DriverTable& table) {
-  table.stream_create = [](const void* self) -> Result<Stream> {
-    const Api& api = api_of(self);
-    StreamHandle made = nullptr;
-    return given<Stream>(api, "hipStreamCreateWithFlags", api.f.stream_create(&made, stream_non_blocking), made);
-  };
-  table.stream_destroy = [](const void* self, Stream stream) -> Result<> {
-    const Api& api = api_of(self);
-    return api.check("hipStreamDestroy", api.f.stream_destroy(handle<StreamHandle>(stream)));
-  };
-  table.stream_synchronize = [](const void* self, Stream stream) -> Result<> {
-    const Api& api = api_of(self);
-    return api.check("hipStreamSynchronize", api.f.stream_synchronize(handle<StreamHandle>(stream)));
-  };
-  table.stream_wait = [](const void* self, Stream stream, Event event) -> Result<> {
-    const Api& api = api_of(self);
-    return api.check("hipStreamWaitEvent",
-                     api.f.stream_wait_event(handle<StreamHandle>(stream), handle<EventHandle>(event), 0));
-  };
-  table.stream_kernel = [](const void* self, Stream stream, const KernelCall& call) -> Result<> {
-    const Api& api = api_of(self);
-    const auto& [gx, gy, gz] = call.groups;
-    const auto& [bx, by, bz] = call.workgroup;
-    return api.check("hipModuleLaunchKernel",
-                     api.f.launch(handle<FunctionHandle>(call.function), gx, gy, gz, bx, by, bz, 0,
-                                  handle<StreamHandle>(stream), call.arguments, nullptr));
-  };
-  table.stream_fill = [](const void* self, Stream stream, const FillCall& call) -> Result<> {
-    const Api& api = api_of(self);
-    void* to = call.destination;
-    const auto on = handle<StreamHandle>(stream);
-    switch (call.element) {
-      case 1: return api.check("hipMemsetD8Async", api.f.set_d8(to, static_cast<uint8_t>(call.value), call.count, on));
-      case 2:
-        return api.check("hipMemsetD16Async", api.f.set_d16(to, static_cast<uint16_t>(call.value), call.count, on));
-      default: return api.check("hipMemsetD32Async", api.f.set_d32(to, static_cast<int>(call.value), call.count, on));
-    }
-  };
-  table.stream_copy = [](const void* self, Stream stream, const CopyCall& call) -> Result<> {
-    const Api& api = api_of(self);
-    return api.check("hipMemcpyAsync",
-                     api.f.copy(call.destination, call.source, call.size, kind_of(call), handle<StreamHandle>(stream)));
-  };
-}
-
-void add_events(DriverTable& table) {
-  table.event_create = [](const void* self, bool timed) -> Result<Event> {
-    const Api& api = api_of(self);
-    EventHandle made = nullptr;
-    const unsigned flags = event_blocking_sync | (timed ? 0U : event_disable_timing);
-    return given<Event>(api, "hipEventCreateWithFlags", api.f.event_create(&made, flags), made);
-  };
-  table.event_destroy = [](const void* self, Event event) -> Result<> {
-    const Api& api = api_of(self);
-    return api.check("hipEventDestroy", api.f.event_destroy(handle<EventHandle>(event)));
-  };
-  table.event_record = [](const void* self, Event event, Stream stream) -> Result<> {
-    const Api& api = api_of(self);
-    return api.check("hipEventRecord", api.f.event_record(handle<EventHandle>(event), handle<StreamHandle>(stream)));
-  };
-  table.event_is_done = [](const void* self, Event event) -> Result<bool> {
-    const Api& api = api_of(self);
-    const Status status = api.f.event_query(handle<EventHandle>(event));
-    if (status != success && status != not_ready) return api.error("hipEventQuery", status);
-    return status == success;
-  };
-  table.event_synchronize = [](const void* self, Event event) -> Result<> {
-    const Api& api = api_of(self);
-    return api.check("hipEventSynchronize", api.f.event_synchronize(handle<EventHandle>(event)));
-  };
-  table.event_elapsed_ms = [](const void* self, Event first, Event second) -> Result<float> {
-    const Api& api = api_of(self);
-    float time = 0;
-    const Status status = api.f.event_elapsed(&time, handle<EventHandle>(first), handle<EventHandle>(second));
-    if (status != success) return api.error("hipEventElapsedTime", status);
-    return time;
-  };
-}
-
-void add_modules(DriverTable& table) {
   table.module_load = [](const void* self, std::span<const std::byte> image, ObjectFormat) -> Result<Module> {
-    const Api& api = api_of(self);
+    const Api& api = Table::api_of(self);
     Result<> sound = check_image(image);
     if (!sound) return sound.error();
-    ModuleHandle made = nullptr;
-    return given<Module>(api, "hipModuleLoadData", api.f.module_load(&made, image.data()), made);
+    return api.make(api.f.module_load, image.data());
   };
-  table.module_unload = [](const void* self, Module module) -> Result<> {
-    const Api& api = api_of(self);
-    return api.check("hipModuleUnload", api.f.module_unload(handle<ModuleHandle>(module)));
-  };
-  table.module_function = [](const void* self, Module module, const std::string& name) -> Result<Function> {
-    const Api& api = api_of(self);
-    FunctionHandle made = nullptr;
-    const Status status = api.f.module_function(&made, handle<ModuleHandle>(module), name.c_str());
-    return given<Function>(api, "hipModuleGetFunction", status, made);
-  };
-}
-
-void add_graphs(DriverTable& table) {
-  table.graph_create = [](const void* self) -> Result<GraphObject> {
-    const Api& api = api_of(self);
-    GraphHandle made = nullptr;
-    return given<GraphObject>(api, "hipGraphCreate", api.f.graph_create(&made, 0), made);
-  };
-  table.graph_destroy = [](const void* self, GraphObject graph) -> Result<> {
-    const Api& api = api_of(self);
-    return api.check("hipGraphDestroy", api.f.graph_destroy(handle<GraphHandle>(graph)));
-  };
-  table.add_kernel = [](const void* self, GraphObject graph, std::span<const Node> after,
-                        const KernelCall& call) -> Result<Node> {
-    const Api& api = api_of(self);
-    const KernelNodeParams params = params_of(call);
-    NodeHandle made = nullptr;
-    const Status status = api.f.graph_add_kernel(&made, handle<GraphHandle>(graph),
-                                                 handle<const NodeHandle*>(after.data()), after.size(), &params);
-    return given<Node>(api, "hipGraphAddKernelNode", status, made);
-  };
-  table.add_fill = [](const void* self, GraphObject graph, std::span<const Node> after,
-                      const FillCall& call) -> Result<Node> {
-    const Api& api = api_of(self);
-    const MemsetNodeParams params = params_of(call);
-    NodeHandle made = nullptr;
-    const Status status = api.f.graph_add_memset(&made, handle<GraphHandle>(graph),
-                                                 handle<const NodeHandle*>(after.data()), after.size(), &params);
-    return given<Node>(api, "hipGraphAddMemsetNode", status, made);
-  };
-  table.add_copy = [](const void* self, GraphObject graph, std::span<const Node> after,
-                      const CopyCall& call) -> Result<Node> {
-    const Api& api = api_of(self);
-    NodeHandle made = nullptr;
-    const Status status =
-        api.f.graph_add_copy(&made, handle<GraphHandle>(graph), handle<const NodeHandle*>(after.data()), after.size(),
-                             call.destination, call.source, call.size, kind_of(call));
-    return given<Node>(api, "hipGraphAddMemcpyNode1D", status, made);
+  table.pointer_facts = [](const void* self, void* pointer) -> Result<PointerFacts> {
+    const Api& api = Table::api_of(self);
+    // Refuses memory that the runtime does not know, in every version.
+    void* begin = nullptr;
+    PointerFacts facts;
+    Result<> done = api.call(api.f.address_range, &begin, &facts.size, pointer);
+    if (!done) return done.error();
+    Result<PointerAttributes> attributes = api.make(api.f.pointer_attributes, pointer);
+    if (!attributes) return attributes.error();
+    facts.begin = reinterpret_cast<uintptr_t>(begin);
+    facts.device = attributes->device;
+    facts.on_host = attributes->host_pointer != nullptr || attributes->is_managed != 0;
+    return facts;
   };
 }
 
-void add_executables(DriverTable& table) {
-  table.instantiate = [](const void* self, GraphObject graph) -> Result<Exec> {
-    const Api& api = api_of(self);
-    ExecHandle made = nullptr;
-    const Status status = api.f.graph_instantiate(&made, handle<GraphHandle>(graph), 0);
-    return given<Exec>(api, "hipGraphInstantiateWithFlags", status, made);
+void add_nodes(DriverTable& table) {
+  table.add_fill = [](const void* self, GraphObject graph, std::span<const Node> after, const FillCall& call) {
+    const Api& api = Table::api_of(self);
+    const MemsetNodeParams params = Table::params_of(call);
+    return api.make(api.f.graph_add_memset, graph, after.data(), after.size(), &params);
   };
-  table.exec_destroy = [](const void* self, Exec exec) -> Result<> {
-    const Api& api = api_of(self);
-    return api.check("hipGraphExecDestroy", api.f.exec_destroy(handle<ExecHandle>(exec)));
+  table.add_copy = [](const void* self, GraphObject graph, std::span<const Node> after, const CopyCall& call) {
+    const Api& api = Table::api_of(self);
+    return api.make(api.f.graph_add_copy, graph, after.data(), after.size(), call.destination, call.source, call.size,
+                    kind_of(call));
   };
-  table.exec_launch = [](const void* self, Exec exec, Stream stream) -> Result<> {
-    const Api& api = api_of(self);
-    return api.check("hipGraphLaunch", api.f.graph_launch(handle<ExecHandle>(exec), handle<StreamHandle>(stream)));
+  table.set_fill = [](const void* self, Exec exec, Node node, const FillCall& call) {
+    const Api& api = Table::api_of(self);
+    const MemsetNodeParams params = Table::params_of(call);
+    return api.call(api.f.exec_set_memset, exec, node, &params);
   };
-  table.set_kernel = [](const void* self, Exec exec, Node node, const KernelCall& call) -> Result<> {
-    const Api& api = api_of(self);
-    const KernelNodeParams params = params_of(call);
-    return api.check("hipGraphExecKernelNodeSetParams",
-                     api.f.exec_set_kernel(handle<ExecHandle>(exec), handle<NodeHandle>(node), &params));
-  };
-  table.set_fill = [](const void* self, Exec exec, Node node, const FillCall& call) -> Result<> {
-    const Api& api = api_of(self);
-    const MemsetNodeParams params = params_of(call);
-    return api.check("hipGraphExecMemsetNodeSetParams",
-                     api.f.exec_set_memset(handle<ExecHandle>(exec), handle<NodeHandle>(node), &params));
-  };
-  table.set_copy = [](const void* self, Exec exec, Node node, const CopyCall& call) -> Result<> {
-    const Api& api = api_of(self);
-    return api.check("hipGraphExecMemcpyNodeSetParams1D",
-                     api.f.exec_set_copy(handle<ExecHandle>(exec), handle<NodeHandle>(node), call.destination,
-                                         call.source, call.size, kind_of(call)));
+  table.set_copy = [](const void* self, Exec exec, Node node, const CopyCall& call) {
+    const Api& api = Table::api_of(self);
+    return api.call(api.f.exec_set_copy, exec, node, call.destination, call.source, call.size, kind_of(call));
   };
 }
 
 }  // namespace
 
-Result<DriverTable> make_table(const Api& api, int ordinal) {
+Result<DriverTable> Vendor::make_table(const Api& api, int ordinal) {
   DriverTable table;
-  table.api = &api;
   Result<DeviceFacts> facts = read_facts(api, ordinal);
   if (!facts) return facts.error();
   table.facts = std::move(*facts);
   table.context = context_of(ordinal);
+  table.device = ordinal;
   table.code_rank = code_rank;
   table.quirks = quirks_of(api.version);
+  Table::fill_in(table, api);
   add_context_and_memory(table);
-  add_streams(table);
-  add_events(table);
-  add_modules(table);
-  add_graphs(table);
-  add_executables(table);
-  if (api.f.graph_dot != nullptr) {
-    table.graph_dot = [](const void* self, GraphObject graph, const std::string& path) -> Result<> {
-      const Api& on = api_of(self);
-      return on.check("hipGraphDebugDotPrint", on.f.graph_dot(handle<GraphHandle>(graph), path.c_str(), 1));
-    };
-  }
+  add_nodes(table);
   return table;
 }
 

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many threads record and instantiate on one device at once; many rebinds use no more memory.
+#include <malloc.h>
+
+#include <ostream>
+#include <thread>
+
+#include "driver_fixture.hpp"
+
+namespace pianola::test {
+namespace {
+
+struct Face {
+  const char* spec;
+  const char* path;
+};
+std::ostream& operator<<(std::ostream& out, const Face& face) {
+  return out << face.spec;
+}
+
+class DriverThreads : public ::testing::TestWithParam<Face> {
+ protected:
+  void SetUp() override {
+    sim.add_builtin();
+    sim.add(driver_kernels().kernels()[0], add_value);
+    sim.revive();
+    sim.forget_complaints();
+    device = Device::open(GetParam().spec, {.driver_path = sim.path()}).value();
+  }
+  void TearDown() override {
+    device = {};
+    EXPECT_EQ(sim.live_objects(), 0);
+    EXPECT_EQ(sim.live_bytes(), 0);
+    EXPECT_EQ(sim.complaints(), "");
+  }
+  /// `count` additions of `value`, each to what the one before left, from x to y and back.
+  static CommandBuffer additions(const KernelLibrary& kernels, uint32_t count, uint32_t value) {
+    Recorder recorder;
+    const BufferRef x = recorder.buffer("x", 256);
+    const BufferRef y = recorder.buffer("y", 256);
+    recorder.fill(x, 0U).barrier();
+    for (uint32_t i = 0; i < count; ++i) {
+      recorder
+          .dispatch(kernels["add_value"],
+                    {.constants = {value, 64U}, .bindings = {i % 2 == 0 ? x : y, i % 2 == 0 ? y : x}})
+          .barrier();
+    }
+    return recorder.finish().value();
+  }
+  sim::SimDriver sim{GetParam().path};
+  Device device;
+};
+
+TEST_P(DriverThreads, EightThreadsRecordAndInstantiateWholeGraphs) {
+  const KernelLibrary shared = driver_kernels();
+  std::vector<std::thread> threads;
+  for (uint32_t t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      const KernelLibrary own = driver_kernels();
+      const Buffer x = device.allocate(256).value();
+      const Buffer y = device.allocate(256).value();
+      for (uint32_t round = 0; round < 4; ++round) {
+        const uint32_t count = 20 + 2 * ((t + round) % 8);
+        const Graph graph = device.instantiate(additions(round % 2 == 0 ? shared : own, count, t + 1)).value();
+        EXPECT_TRUE(
+            device.queue(t % device.queue_count()).submit(graph, {.bindings = {{"x", x}, {"y", y}}}).value().wait());
+        std::vector<uint32_t> values(64);
+        EXPECT_TRUE(x.read(0, values));
+        EXPECT_EQ(values, std::vector<uint32_t>(64, count * (t + 1)));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_P(DriverThreads, TenThousandRebindsUseNoMoreMemory) {
+  std::vector<Buffer> memory;
+  for (int i = 0; i < 10; ++i) memory.push_back(device.allocate(256).value());
+  const Graph graph = device.instantiate(additions(driver_kernels(), 3, 1)).value();
+  int64_t objects = 0;
+  int64_t bytes = 0;
+  size_t host = 0;
+  for (int i = 0; i < 10000; ++i) {
+    const std::vector<SlotBinding> bindings = {{"x", memory[i % 5]}, {"y", memory[5 + i % 5]}};
+    ASSERT_TRUE(device.queue().submit(graph, {.bindings = bindings}).value().wait());
+    if (i != 999) continue;
+    objects = sim.live_objects();
+    bytes = sim.live_bytes();
+    host = mallinfo2().uordblks;
+  }
+  EXPECT_EQ(sim.live_objects(), objects);
+  EXPECT_EQ(sim.live_bytes(), bytes);
+  EXPECT_LE(mallinfo2().uordblks, host + 65536);
+}
+
+INSTANTIATE_TEST_SUITE_P(Faces, DriverThreads,
+                         ::testing::Values(Face{"cuda:0", PIANOLA_SIM_CUDA}, Face{"hip:0", PIANOLA_SIM_HIP}),
+                         [](const auto& face) {
+                           return std::string(face.param.spec == std::string("hip:0") ? "hip" : "cuda");
+                         });
+
+}  // namespace
+}  // namespace pianola::test
