@@ -2,7 +2,7 @@
 # Kernel libraries in a build.
 #
 # pianola_add_kernels(<target> [OUTPUT file] [NAME name] [EMBED symbol] [TARGETS target...]
-#                     [SOURCES] sources... | PACK manifest)
+#                     [DEPENDS target...] [SOURCES] sources... | PACK manifest)
 #
 # Builds one kernel library from sources in the portable dialect whenever one of them, or a header they include,
 # changes, and makes <target> depend on it.
@@ -10,12 +10,13 @@
 #   NAME     the library's name. Default: the file's name
 #   TARGETS  what to build for, as in `pianola kernel build --target`. Default: host
 #   PACK     a manifest of files that other compilers made (`pianola kernel pack`); no compiler is needed then
+#   DEPENDS  targets that make files which the manifest names
 #   EMBED    also puts the file's bytes into <target>, which gets a header <symbol>.hpp with
 #            std::span<const std::byte> <symbol>();
 # The file's path is left in the property PIANOLA_KERNELS of <target> (of the last library added).
 
 function(pianola_add_kernels target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "OUTPUT;NAME;EMBED;PACK" "TARGETS;SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "OUTPUT;NAME;EMBED;PACK" "TARGETS;SOURCES;DEPENDS")
   list(APPEND arg_SOURCES ${arg_UNPARSED_ARGUMENTS})
   if(NOT arg_SOURCES AND NOT arg_PACK)
     message(FATAL_ERROR "pianola_add_kernels(${target}): neither sources nor a manifest")
@@ -49,9 +50,10 @@ function(pianola_add_kernels target)
   cmake_path(GET arg_OUTPUT FILENAME file)
   if(arg_PACK)
     cmake_path(ABSOLUTE_PATH arg_PACK BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
-    # The files it names are read again when it changes.
-    add_custom_command(OUTPUT ${arg_OUTPUT} COMMAND ${kernelc} --pack ${arg_PACK} -o ${arg_OUTPUT}
-                       DEPENDS ${arg_PACK} ${kernelc} COMMENT "Packing kernels ${file}" VERBATIM)
+    add_custom_command(OUTPUT ${arg_OUTPUT}
+                       COMMAND ${kernelc} --pack ${arg_PACK} -o ${arg_OUTPUT} --depfile ${arg_OUTPUT}.d
+                       DEPENDS ${arg_PACK} ${arg_DEPENDS} ${kernelc} DEPFILE ${arg_OUTPUT}.d
+                       COMMENT "Packing kernels ${file}" VERBATIM)
   else()
     add_custom_command(
       OUTPUT ${arg_OUTPUT}

@@ -84,7 +84,8 @@ std::string kernel_library_json(const pianola::KernelLibrary& library) {
                        {"constant_bytes", kernel.constant_bytes},
                        {"shared_bytes", kernel.shared_bytes},
                        {"opaque", kernel.opaque},
-                       {"may_alias", kernel.may_alias}});
+                       {"may_alias", kernel.may_alias},
+                       {"argument_order", kernel.argument_order}});
   }
   Json objects = Json::array();
   for (const pianola::CodeObject& object : library.objects()) {

@@ -54,7 +54,7 @@ int run_kernel_build(const KernelBuildOptions& options) {
 }
 
 int run_kernel_pack(const KernelPackOptions& options) {
-  const auto packed = pianola::kernel_build::pack_library_file(options.manifest, options.output);
+  const auto packed = pianola::kernel_build::pack_library_file(options.manifest, options.output, {});
   return packed ? success : report(packed.error());
 }
 

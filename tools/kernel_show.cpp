@@ -28,6 +28,15 @@ void print_kernel(const KernelInfo& kernel) {
   for (const KernelConstant& constant : kernel.constants) {
     std::printf("  constant %u %s: %u bytes\n", constant.offset, constant.name.c_str(), constant.size);
   }
+  if (kernel.argument_order.empty()) return;
+  std::printf("  in the order");
+  for (const uint32_t place : kernel.argument_order) {
+    const size_t constant = place - kernel.bindings.size();
+    std::printf(
+        " %s",
+        (place < kernel.bindings.size() ? kernel.bindings[place].name : kernel.constants[constant].name).c_str());
+  }
+  std::printf("\n");
 }
 
 void print_object(const CodeObject& object, std::span<const KernelInfo> kernels) {

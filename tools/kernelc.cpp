@@ -26,7 +26,7 @@ struct Arguments {
 constexpr const char* usage =
     "usage: pianola-kernelc FILE... -o LIBRARY [--name NAME] [--target TARGET]... [-I FOLDER]... [--clang PATH]\n"
     "                       [--glslang PATH] [--cache FOLDER] [--depfile FILE]\n"
-    "       pianola-kernelc --pack MANIFEST -o LIBRARY\n";
+    "       pianola-kernelc --pack MANIFEST -o LIBRARY [--depfile FILE]\n";
 
 /// False if an option lacks its value or is unknown.
 bool parse(int count, char** values, Arguments& arguments) {
@@ -64,7 +64,7 @@ bool parse(int count, char** values, Arguments& arguments) {
 }
 
 Result<> run(Arguments arguments) {
-  if (!arguments.manifest.empty()) return pack_library_file(arguments.manifest, arguments.output);
+  if (!arguments.manifest.empty()) return pack_library_file(arguments.manifest, arguments.output, arguments.depfile);
   if (arguments.targets.empty()) arguments.targets = {"host"};
   auto targets = parse_targets(arguments.targets);
   if (!targets) return targets.error();

@@ -39,6 +39,9 @@ struct KernelInfo {
   std::vector<KernelBinding> bindings;    ///< in (set, binding) order
   std::vector<KernelConstant> constants;  ///< in offset order
   uint32_t constant_bytes = 0;            ///< size of the constant block
+  /// How CUDA and HIP kernels take their arguments: below bindings.size() a binding, from there on a constant. Empty:
+  /// bindings first, then constants.
+  std::vector<uint32_t> argument_order;
   std::array<uint32_t, 3> workgroup = {1, 1, 1};
   uint32_t shared_bytes = 0;  ///< static workgroup memory
   bool opaque = false;        ///< follows stored pointers or uses device globals: conflicts with everything

@@ -72,6 +72,10 @@ void SimDriver::add(const KernelInfo& info, pianola_host_kernel function) const 
   std::vector<pianola_sim_argument> arguments;
   for (size_t b = 0; b < info.bindings.size(); ++b) arguments.push_back({1, 0, 8});
   for (const KernelConstant& constant : info.constants) arguments.push_back({0, constant.offset, constant.size});
+  if (!info.argument_order.empty()) {
+    const std::vector<pianola_sim_argument> listed = arguments;
+    for (size_t i = 0; i < listed.size(); ++i) arguments[i] = listed[info.argument_order[i]];
+  }
   pianola_sim_kernel kernel{};
   kernel.symbol = info.name.c_str();
   kernel.function = function;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 namespace pianola::format {
 namespace {
@@ -66,6 +67,19 @@ Result<> check_constants(const KernelInfo& kernel, Errc code) {
   return {};
 }
 
+/// Empty, or each argument once.
+Result<> check_order(const KernelInfo& kernel, Errc code) {
+  if (kernel.argument_order.empty()) return {};
+  std::vector<uint32_t> sorted = kernel.argument_order;
+  std::ranges::sort(sorted);
+  const size_t count = kernel.bindings.size() + kernel.constants.size();
+  bool is_order = sorted.size() == count;
+  for (size_t i = 0; i < count && is_order; ++i) is_order = sorted[i] == i;
+  if (is_order) return {};
+  return failure(code, "kernel '{}': its argument order does not hold each of its {} arguments once", kernel.name,
+                 count);
+}
+
 Result<> check_kernel(const KernelInfo& kernel, Errc code) {
   if (kernel.name.empty()) return failure(code, "a kernel has no name");
   uint64_t threads = 1;
@@ -80,7 +94,8 @@ Result<> check_kernel(const KernelInfo& kernel, Errc code) {
     return failure(code, "kernel '{}': a workgroup has {} threads, the limit is 1024", kernel.name, threads);
   }
   if (auto ok = check_bindings(kernel, code); !ok) return ok;
-  return check_constants(kernel, code);
+  if (auto ok = check_constants(kernel, code); !ok) return ok;
+  return check_order(kernel, code);
 }
 
 }  // namespace

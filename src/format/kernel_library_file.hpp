@@ -15,7 +15,7 @@ static_assert(std::endian::native == std::endian::little, "files are little-endi
 /// The first 64 bytes of a file. Offsets count from the start of the file.
 struct LibraryHeader {
   std::array<char, 8> magic = library_magic;
-  uint32_t version = current_version;
+  uint32_t version = first_version;
   uint32_t header_size = 64;
   uint64_t file_size = 0;
   uint64_t hash = 0;  ///< hash_of_image() of the file
@@ -24,7 +24,9 @@ struct LibraryHeader {
   std::array<uint64_t, 2> reserved{};
 
   static constexpr std::array<char, 8> library_magic = {'P', 'i', 'a', 'n', 'K', 'L', '\r', '\n'};
-  static constexpr uint32_t current_version = 1;
+  static constexpr uint32_t first_version = 1;
+  static constexpr uint32_t with_argument_order = 2;  ///< only of files in which a kernel has one
+  static constexpr uint32_t current_version = with_argument_order;
 };
 static_assert(sizeof(LibraryHeader) == 64);
 

@@ -39,9 +39,9 @@ Result<LibraryHeader> read_header(Bytes image) {
   }
   std::memcpy(&header, image.data(), sizeof(header));
   if (header.magic != LibraryHeader::library_magic) return corrupt("this is none, its first 8 bytes are others");
-  if (header.version != LibraryHeader::current_version) {
+  if (header.version == 0 || header.version > LibraryHeader::current_version) {
     return Error{.code = Errc::version,
-                 .message = fmt::format("kernel library: version {} of the format, this Pianola reads version {}",
+                 .message = fmt::format("kernel library: version {} of the format, this Pianola reads up to {}",
                                         header.version, LibraryHeader::current_version)};
   }
   if (header.file_size != image.size()) {
@@ -79,6 +79,9 @@ KernelInfo kernel_of(const Kernel& table) {
   kernel.shared_bytes = table.shared_bytes();
   kernel.opaque = table.opaque();
   kernel.may_alias = table.may_alias();
+  for (uint32_t i = 0; i < count_of(table.argument_order()); ++i) {
+    kernel.argument_order.push_back(table.argument_order()->Get(i));
+  }
   return kernel;
 }
 

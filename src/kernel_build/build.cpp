@@ -114,21 +114,6 @@ Result<> add_unit(Assembly& assembly, Unit& unit) {
   return {};
 }
 
-std::string make_rule(const std::string& output, const std::vector<std::string>& dependencies) {
-  const auto escaped = [](const std::string& name) {
-    std::string text;
-    for (const char c : name) {
-      if (c == ' ' || c == '#') text += '\\';
-      text += c;
-      if (c == '$') text += '$';
-    }
-    return text;
-  };
-  std::string rule = escaped(output) + ":";
-  for (const std::string& file : dependencies) rule += " \\\n  " + escaped(file);
-  return rule + "\n";
-}
-
 /// Every file must tell the same of a kernel as its record in the host object.
 Result<> check(const format::LibraryContents& contents) {
   for (const format::ObjectContents& object : contents.objects) {
@@ -162,10 +147,7 @@ Result<> build_library_file(const BuildOptions& options, const std::string& outp
   if (!built) return built.error();
   const auto image = format::write_library(built->contents);
   if (!image) return image.error();
-  if (!depfile.empty()) {
-    const std::string rule = make_rule(output, built->dependencies);
-    if (auto ok = write_bytes(depfile, std::as_bytes(std::span(rule))); !ok) return ok;
-  }
+  if (auto ok = write_make_rule(depfile, output, built->dependencies); !ok) return ok;
   return write_bytes(output, *image);
 }
 

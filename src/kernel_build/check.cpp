@@ -87,7 +87,8 @@ void compare_record(const KernelInfo& kernel, const KernelInfo& record, Lines& l
   compare_flag(record.may_alias, kernel.may_alias, "may_alias");
 }
 
-/// The parameters that the library's description leads to: bindings' addresses in order, then the constants.
+/// The parameters that the library's description leads to: bindings' addresses in order, then the constants; or in the
+/// order that the kernel has, where the offsets are the compiler's affair.
 std::vector<Parameter> expected_parameters(const KernelInfo& kernel) {
   std::vector<Parameter> all;
   for (const KernelBinding& binding : kernel.bindings) {
@@ -98,7 +99,10 @@ std::vector<Parameter> expected_parameters(const KernelInfo& kernel) {
   for (const KernelConstant& constant : kernel.constants) {
     all.push_back({.offset = start + constant.offset, .size = constant.size, .is_buffer = false, .access = {}});
   }
-  return all;
+  if (kernel.argument_order.empty()) return all;
+  std::vector<Parameter> ordered;
+  for (const uint32_t place : kernel.argument_order) ordered.push_back(all[place]);
+  return ordered;
 }
 
 void compare_parameters(const KernelInfo& kernel, const Reflection& file, Lines& lines) {
@@ -110,7 +114,8 @@ void compare_parameters(const KernelInfo& kernel, const Reflection& file, Lines&
   for (size_t i = 0; i < expected.size(); ++i) {
     const Parameter& found = (*file.parameters)[i];
     const Parameter& declared = expected[i];
-    if (found.offset != declared.offset || found.size != declared.size) {
+    const bool is_moved = kernel.argument_order.empty() && found.offset != declared.offset;
+    if (is_moved || found.size != declared.size) {
       lines.push_back(fmt::format("parameter {} has {} bytes at {}, the library says {} at {}", i, found.size,
                                   found.offset, declared.size, declared.offset));
     } else if (found.is_buffer && *found.is_buffer != *declared.is_buffer) {

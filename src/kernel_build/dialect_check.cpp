@@ -4,93 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "kernel_build/dialect_tokens.hpp"
+
 namespace pianola::kernel_build {
 namespace {
-
-struct Token {
-  std::string_view text;
-  uint32_t line = 0;
-  std::string_view file;
-};
-
-bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
-}
-
-/// The length of the token at the start of `text`: a word or number, a mark, an operator, a literal.
-size_t token_length(std::string_view text) {
-  if (text.starts_with("@@")) {
-    size_t end = 2;
-    while (end < text.size() && is_word(text[end])) ++end;
-    return end;
-  }
-  if (is_word(text[0])) {
-    size_t end = 1;
-    while (end < text.size() && is_word(text[end])) ++end;
-    return end;
-  }
-  for (const std::string_view three : {"<<=", ">>="}) {
-    if (text.starts_with(three)) return 3;
-  }
-  for (const std::string_view two : {"++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "==", "!=", "<=", ">=",
-                                     "&&", "||", "->", "<<", ">>"}) {
-    if (text.starts_with(two)) return 2;
-  }
-  return 1;
-}
-
-/// Line markers set file and line; other directives are passed over.
-std::vector<Token> tokens_of(std::string_view text) {
-  std::vector<Token> tokens;
-  uint32_t line = 1;
-  std::string_view file = "kernel";
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    std::string_view rest = text.substr(at, end - at);
-    at = end + 1;
-    if (rest.starts_with("#")) {
-      const size_t open = rest.find('"');
-      const size_t close = rest.rfind('"');
-      if (rest.starts_with("# ") && open < close) {
-        line = static_cast<uint32_t>(std::strtoul(std::string(rest.substr(2)).c_str(), nullptr, 10));
-        file = rest.substr(open + 1, close - open - 1);
-        continue;
-      }
-      rest = {};
-    }
-    while (!rest.empty()) {
-      const size_t blank = rest.find_first_not_of(" \t\r");
-      if (blank == std::string_view::npos) break;
-      rest.remove_prefix(blank);
-      const size_t length = token_length(rest);
-      tokens.push_back({.text = rest.substr(0, length), .line = line, .file = file});
-      rest.remove_prefix(length);
-    }
-    ++line;
-  }
-  return tokens;
-}
-
-constexpr auto types = std::to_array<std::string_view>(
-    {"bool", "float", "float4", "half", "i16", "i8", "int", "u16", "u8", "uint", "uint4"});
-
-constexpr auto refused_words = std::to_array<std::string_view>(
-    {"alignas",   "asm",      "auto",    "catch",    "char",     "class",     "constexpr", "delete",
-     "double",    "enum",     "extern",  "friend",   "goto",     "inline",    "long",      "mutable",
-     "namespace", "new",      "nullptr", "operator", "private",  "protected", "public",    "register",
-     "short",     "signed",   "sizeof",  "static",   "template", "this",      "throw",     "try",
-     "typedef",   "typename", "union",   "unsigned", "using",    "virtual",   "void",      "volatile"});
-static_assert(std::ranges::is_sorted(refused_words) && std::ranges::is_sorted(types));
-
-bool is_type(std::string_view word) {
-  return std::ranges::binary_search(types, word);
-}
 
 bool is_assignment(std::string_view word) {
   return word == "=" || word == "++" || word == "--" ||
@@ -132,14 +53,34 @@ class Checker {
       return {};
     }
     follow_blocks(word);
-    if (std::ranges::binary_search(refused_words, word)) return refusal("this word is not part of the dialect");
-    if (word == "->" || (is_type(word) && (text(1) == "*" || text(1) == "&"))) {
-      return refusal("pointers and references are not part of the dialect");
-    }
-    if (in_kernel_ && word == "return")
-      return refusal("a kernel has no return; `continue` ends a phase for one thread");
+    if (const auto reason = reason_against(tokens_, at_); !reason.empty()) return refusal(reason);
+    if (!in_kernel_) return check_outside(word);
+    if (word == "return") return refusal("a kernel has no return; `continue` ends a phase for one thread");
     if (in_phase_) return check_in_phase(word);
-    if (in_kernel_ && declares()) uniforms_.emplace(text(1));
+    if (declares()) uniforms_.emplace(text(1));
+    return {};
+  }
+
+  /// Helper functions, and what else stands between kernels.
+  Result<> check_outside(std::string_view word) {
+    if (word == "PIANOLA_FN") {
+      helper_ = text(2);
+      in_signature_ = true;
+      return {};
+    }
+    if (in_signature_) {
+      if (word == "=") return refusal("GLSL has no default arguments");
+      if (word == "[") return refusal("an array as an argument is a copy for some targets and the array for others");
+      if (word == ";") return refusal("helpers are defined before they are used; recursion is not possible on GPUs");
+      if (word == "{") in_signature_ = false;
+      return {};
+    }
+    if (blocks_.empty()) {
+      helper_ = {};
+      if (parentheses_ == 0 && declares()) return refusal("MSL has no variables outside functions; use #define");
+    } else if (word == helper_ && text(1) == "(") {
+      return refusal("recursion is not possible on GPUs");
+    }
     return {};
   }
 
@@ -148,7 +89,9 @@ class Checker {
       in_kernel_ = true;
       uniforms_.clear();
     } else if (mark == "@@end") {
-      in_kernel_ = in_phase_ = false;
+      in_kernel_ = in_phase_ = loop_is_next_ = false;
+      blocks_.clear();
+      parentheses_ = 0;
     } else if (mark == "@@phase") {
       in_phase_ = true;
       blocks_.clear();
@@ -212,6 +155,8 @@ class Checker {
   std::vector<Token> tokens_;
   size_t at_ = 0;
   bool in_kernel_ = false;
+  bool in_signature_ = false;  ///< between FN and its body
+  std::string_view helper_;    ///< the function whose body this is
   bool in_phase_ = false;
   bool loop_is_next_ = false;
   int parentheses_ = 0;

@@ -35,6 +35,16 @@ Result<Container> read_whole(const std::string& path) {
   return contents;
 }
 
+std::string escaped(const std::string& name) {
+  std::string text;
+  for (const char c : name) {
+    if (c == ' ' || c == '#') text += '\\';
+    text += c;
+    if (c == '$') text += '$';
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<std::vector<std::byte>> read_bytes(const std::string& path) {
@@ -55,6 +65,14 @@ Result<> write_bytes(const std::string& path, std::span<const std::byte> bytes) 
   Error error = io_error(path, "cannot write");
   std::remove(beside.c_str());
   return error;
+}
+
+Result<> write_make_rule(const std::string& depfile, const std::string& output, std::span<const std::string> files) {
+  if (depfile.empty()) return {};
+  std::string rule = escaped(output) + ":";
+  for (const std::string& file : files) rule += " \\\n  " + escaped(file);
+  rule += "\n";
+  return write_bytes(depfile, std::as_bytes(std::span(rule)));
 }
 
 Result<TemporaryFolder> TemporaryFolder::make() {

@@ -17,6 +17,9 @@ Result<std::string> read_text(const std::string& path);
 /// Writes beside the file and renames, so that nobody sees half of it.
 Result<> write_bytes(const std::string& path, std::span<const std::byte> bytes);
 
+/// "output: files" for make and ninja, written to `depfile`; none if that is empty.
+Result<> write_make_rule(const std::string& depfile, const std::string& output, std::span<const std::string> files);
+
 class TemporaryFolder {
  public:
   static Result<TemporaryFolder> make();

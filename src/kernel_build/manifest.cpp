@@ -63,10 +63,6 @@ Access access_of(const std::string& text, const std::string& where) {
 
 void add_buffer(const Json& argument, ManifestKernel& kernel, const std::string& where) {
   check_fields(argument, {"buffer", "access", "element_size", "set", "binding"}, where);
-  if (!kernel.constants.empty()) {
-    throw Wrong{.code = Errc::unsupported,
-                .message = fmt::format("{}: buffers behind constants cannot be passed; put buffers first", where)};
-  }
   const uint32_t next = kernel.bindings.empty() ? 0 : kernel.bindings.back().binding + 1;
   kernel.bindings.push_back({.name = field<std::string>(argument, "buffer", "", where),
                              .set = field<uint32_t>(argument, "set", 0, where),
@@ -81,10 +77,11 @@ void add_constant(const Json& argument, ManifestKernel& kernel, const std::strin
   const auto align = field<uint32_t>(argument, "align", std::min(size, 8U), where);
   if (size == 0 || size > max_constant_bytes)
     refuse("{}: {} bytes; 1 to {} are possible", where, size, max_constant_bytes);
-  // The block stands behind 8-byte addresses, so that nothing in it can be aligned to more.
+  // More would move what stands behind the 8-byte addresses.
   if (align != 1 && align != 2 && align != 4 && align != 8)
     refuse("{}: alignment {} is none of 1, 2, 4, 8", where, align);
   const uint32_t end = kernel.constants.empty() ? 0 : kernel.constants.back().offset + kernel.constants.back().size;
+  kernel.constant_places.push_back(static_cast<uint32_t>(kernel.bindings.size() + kernel.constants.size()));
   kernel.constants.push_back({.name = field<std::string>(argument, "constant", "", where),
                               .offset = (end + align - 1) / align * align,
                               .size = size});

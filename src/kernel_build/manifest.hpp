@@ -23,6 +23,7 @@ struct ManifestKernel {
   bool has_arguments = false;
   std::vector<KernelBinding> bindings;
   std::vector<KernelConstant> constants;
+  std::vector<uint32_t> constant_places;  ///< of each constant among all arguments
   bool opaque = false;
   bool may_alias = false;
 };
@@ -40,8 +41,7 @@ struct Manifest {
   std::vector<ManifestObject> objects;
 };
 
-/// Errors: corrupt (no JSON), invalid_argument (with the field), unsupported (arguments in an order that cannot be
-/// passed).
+/// Errors: corrupt (no JSON), invalid_argument (with the field).
 Result<Manifest> parse_manifest(std::string_view text);
 
 }  // namespace pianola::kernel_build

@@ -29,11 +29,24 @@ struct Draft {
   bool has_object = false;
 };
 
+/// The order of arguments, of which constants stand at `places`; empty if bindings come first.
+std::vector<uint32_t> order_of(size_t bindings, std::span<const uint32_t> places) {
+  if (places.empty() || places.front() == bindings) return {};
+  std::vector<uint32_t> order(bindings + places.size());
+  for (size_t i = 0; i < places.size(); ++i) order[places[i]] = static_cast<uint32_t>(bindings + i);
+  uint32_t binding = 0;
+  for (size_t at = 0; at < order.size(); ++at) {
+    if (std::ranges::find(places, at) == places.end()) order[at] = binding++;
+  }
+  return order;
+}
+
 Draft draft_of(const ManifestKernel& kernel) {
   Draft draft;
   draft.info.name = kernel.name;
   draft.info.bindings = kernel.bindings;
   draft.info.constants = kernel.constants;
+  draft.info.argument_order = order_of(kernel.bindings.size(), kernel.constant_places);
   if (!kernel.constants.empty()) {
     draft.info.constant_bytes = kernel.constants.back().offset + kernel.constants.back().size;
   }
@@ -60,26 +73,32 @@ void take_numbered(const Reflection& file, KernelInfo& info) {
     info.constants.push_back({.name = "constants", .offset = 0, .size = info.constant_bytes});
 }
 
-/// False if it is not known which parameters are buffers, or if a buffer stands behind a value.
+/// False if it is not known which parameters are buffers.
 bool take_parameters(const std::vector<Parameter>& parameters, KernelInfo& info) {
-  const auto is_value = [](const Parameter& each) { return each.is_buffer == false; };
-  const auto first_value = std::ranges::find_if(parameters, is_value);
-  for (auto at = parameters.begin(); at != parameters.end(); ++at) {
-    if (!at->is_buffer || *at->is_buffer != (at < first_value)) return false;
-  }
-  const auto count = static_cast<uint32_t>(first_value - parameters.begin());
-  for (uint32_t i = 0; i < count; ++i) {
-    info.bindings.push_back({.name = fmt::format("buffer{}", i),
-                             .set = 0,
-                             .binding = i,
-                             .access = parameters[i].access.value_or(Access::inout),
-                             .element_size = 1});
-  }
-  for (auto at = first_value; at != parameters.end(); ++at) {
+  std::vector<uint32_t> places;
+  // Where all values stand behind the addresses, the block is as the file has it; else each is aligned to its size.
+  const auto buffers = static_cast<uint32_t>(std::ranges::count(parameters, true, &Parameter::is_buffer));
+  const bool is_plain =
+      std::ranges::is_partitioned(parameters, [](const auto& each) { return each.is_buffer == true; });
+  for (const Parameter& each : parameters) {
+    if (!each.is_buffer) return false;
+    if (*each.is_buffer) {
+      const auto number = static_cast<uint32_t>(info.bindings.size());
+      info.bindings.push_back({.name = fmt::format("buffer{}", number),
+                               .set = 0,
+                               .binding = number,
+                               .access = each.access.value_or(Access::inout),
+                               .element_size = 1});
+      continue;
+    }
+    const uint32_t align = each.size % 8 == 0 ? 8 : each.size % 4 == 0 ? 4 : each.size % 2 == 0 ? 2 : 1;
+    const uint32_t offset = is_plain ? each.offset - buffers * 8 : (info.constant_bytes + align - 1) / align * align;
+    places.push_back(static_cast<uint32_t>(info.bindings.size() + info.constants.size()));
     info.constants.push_back(
-        {.name = fmt::format("constant{}", info.constants.size()), .offset = at->offset - count * 8, .size = at->size});
-    info.constant_bytes = info.constants.back().offset + at->size;
+        {.name = fmt::format("constant{}", info.constants.size()), .offset = offset, .size = each.size});
+    info.constant_bytes = offset + each.size;
   }
+  info.argument_order = order_of(info.bindings.size(), places);
   return true;
 }
 
@@ -168,14 +187,15 @@ Result<> check_complete(const Draft& draft) {
   return {};
 }
 
-Result<> check_agreement(const format::LibraryContents& contents) {
+Result<> check_agreement(const format::LibraryContents& contents, const Manifest& manifest) {
   std::vector<std::string> lines;
-  for (const format::ObjectContents& object : contents.objects) {
+  for (size_t i = 0; i < contents.objects.size(); ++i) {
+    const format::ObjectContents& object = contents.objects[i];
     if (object.format == ObjectFormat::host && !read_host_records(object.bytes)) continue;
     const auto found = find_disagreements(
         contents.kernels,
         {.format = object.format, .arch = object.arch, .bytes = object.bytes, .entries = object.entries});
-    lines.insert(lines.end(), found.begin(), found.end());
+    for (const std::string& line : found) lines.push_back(fmt::format("{}: {}", manifest.objects[i].file, line));
   }
   if (lines.empty()) return {};
   return failure(Errc::mismatch, "{}", fmt::join(lines, "\n"));
@@ -197,19 +217,23 @@ Result<format::LibraryContents> pack_kernels(const Manifest& manifest, const std
     if (auto ok = check_complete(draft); !ok) return ok.error();
     contents.kernels.push_back(draft.info);
   }
-  if (auto ok = check_agreement(contents); !ok) return ok.error();
+  if (auto ok = check_agreement(contents, manifest); !ok) return ok.error();
   return contents;
 }
 
-Result<> pack_library_file(const std::string& manifest, const std::string& output) {
+Result<> pack_library_file(const std::string& manifest, const std::string& output, const std::string& depfile) {
   const auto text = read_text(manifest);
   if (!text) return text.error();
   const auto parsed = parse_manifest(*text);
   if (!parsed) return failure(parsed.error().code, "{}: {}", manifest, parsed.error().message);
-  const auto contents = pack_kernels(*parsed, std::filesystem::path(manifest).parent_path().string());
+  const std::filesystem::path folder = std::filesystem::path(manifest).parent_path();
+  const auto contents = pack_kernels(*parsed, folder.string());
   if (!contents) return failure(contents.error().code, "{}: {}", manifest, contents.error().message);
   const auto image = format::write_library(*contents);
   if (!image) return image.error();
+  std::vector<std::string> read = {manifest};
+  for (const ManifestObject& object : parsed->objects) read.push_back((folder / object.file).string());
+  if (auto ok = write_make_rule(depfile, output, read); !ok) return ok;
   return write_bytes(output, *image);
 }
 

@@ -14,7 +14,8 @@ namespace pianola::kernel_build {
 /// (something that neither tells), missing_kernel (a kernel without an object, a symbol that a file lacks).
 Result<format::LibraryContents> pack_kernels(const Manifest& manifest, const std::string& folder);
 
-/// Packs what the manifest file says and writes the library file.
-Result<> pack_library_file(const std::string& manifest, const std::string& output);
+/// Packs what the manifest file says and writes the library file; with a `depfile`, the files it depends on as a make
+/// rule.
+Result<> pack_library_file(const std::string& manifest, const std::string& output, const std::string& depfile);
 
 }  // namespace pianola::kernel_build

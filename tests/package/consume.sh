@@ -5,7 +5,7 @@
 set -euo pipefail
 kind=$1 source=$2 build=$3 scratch=$4 cxx=$5
 here=$(cd "$(dirname "$0")" && pwd)
-rm -rf "$scratch/prefix" "$scratch/consumer"
+rm -rf "$scratch/prefix" "$scratch/consumer" "$scratch/packer" "$scratch/path"
 mkdir -p "$scratch"
 
 settings=(-G Ninja "-DCMAKE_CXX_COMPILER=$cxx" -DCMAKE_BUILD_TYPE=Release)
@@ -29,3 +29,13 @@ esac
 quietly cmake -S "$here/consumer" -B "$scratch/consumer" "${settings[@]}"
 quietly cmake --build "$scratch/consumer" -j 2
 "$scratch/consumer/consumer"
+
+# Who only packs needs no kernel compiler: none is found in this PATH.
+if [ "$kind" = static ]; then
+  mkdir -p "$scratch/path"
+  for tool in sh cmake ninja as ld; do ln -sf "$(command -v "$tool")" "$scratch/path/$tool"; done
+  quietly cmake -S "$here/consumer" -B "$scratch/packer" "${settings[@]}" -DCONSUMER_BUILDS_KERNELS=OFF
+  quietly env PATH="$scratch/path" cmake --build "$scratch/packer" -j 2
+  if PATH=$scratch/path command -v clang-19 glslangValidator; then echo "a kernel compiler was there" >&2; exit 1; fi
+  "$scratch/packer/consumer"
+fi

@@ -83,7 +83,10 @@ printf '%s\n' '#include <pianola/kernel.h>' 'KERNEL(one, 64, 1, 1, OUT(uint, x))
   'END_KERNEL' >"$scratch/one.k"
 printf '%s\n' '#include <pianola/kernel.h>' 'KERNEL(bad, 64, 1, 1, OUT(uint, x))' 'PHASE' 'x[GID_X] = nonesuch;' \
   'END_PHASE' 'END_KERNEL' >"$scratch/bad.k"
+cp "$scratch/one.k" "$scratch/copy.k"
 run "a kernel library is built" 0 '' kernel build "$scratch/one.k" -o "$scratch/one.pkl"
+head -c 1000 "$scratch/one.pkl" >"$scratch/cut.pkl"
+{ head -c 8 "$scratch/one.pkl" && printf '\115' && tail -c +10 "$scratch/one.pkl"; } >"$scratch/new.pkl"
 run "a library's kernels are shown" 0 'one' kernel show "$scratch/one.pkl"
 is_json "kernel show --json" kernel show "$scratch/one.pkl" --json
 run "a library agrees with its objects" 0 '' kernel check "$scratch/one.pkl"
@@ -93,5 +96,26 @@ run "a target that does not exist is wrong usage" 2 'nonesuch' \
   kernel build "$scratch/one.k" -o "$scratch/x.pkl" --target nonesuch
 run "a source that is not there is wrong usage" 2 'missing.k' kernel build "$scratch/missing.k" -o "$scratch/x.pkl"
 run "a file that is no library is an error" 1 'corrupt' kernel show "$scratch/one.k"
+run "two kernels of one name are named with both files" 1 "copy.k: kernel 'one' exists already, in .*one.k" \
+  kernel build "$scratch/one.k" "$scratch/copy.k" -o "$scratch/x.pkl"
+run "a compiler that is not there is named with file and target" 1 'one.k for x86-64: .*no-such-clang' \
+  kernel build "$scratch/one.k" -o "$scratch/x.pkl" --clang no-such-clang
+run "a library that is cut short is named" 1 'corrupt.*cut.pkl: .*1000 bytes, its header says' kernel show "$scratch/cut.pkl"
+run "a library of a newer version is named with both versions" 1 'version.*new.pkl: .*version 77 .* reads up to' \
+  kernel check "$scratch/new.pkl"
+run "a library for several targets" 0 '' kernel build "$scratch/one.k" -o "$scratch/both.pkl" --target ptx
+run "its files" 0 'ptx' kernel extract "$scratch/both.pkl" -o "$scratch/files"
+pack() {
+  printf '{"kernels": [{"name": "one", "workgroup": [64], "arguments": [{"buffer": "x"}]}], "objects": [%s]}' "$1" \
+    >"$scratch/manifest.json"
+}
+pack '{"file": "files/0.sm_70.ptx", "format": "ptx", "arch": "sm_70"}'
+run "files are packed" 0 '' kernel pack "$scratch/manifest.json" -o "$scratch/packed.pkl"
+pack '{"file": "files/0.sm_70.ptx", "format": "ptx", "arch": "sm_70", "symbols": {"one": "two"}}'
+run "an entry that a file lacks is named with file, kernel and target" 1 \
+  "files/0.sm_70.ptx: kernel 'one', ptx for sm_70: the file has no 'two'" \
+  kernel pack "$scratch/manifest.json" -o "$scratch/x.pkl"
+pack '{"file": "one.k", "format": "hsaco", "arch": "gfx90a"}'
+run "a file that is no object is named" 1 'corrupt.*manifest.json: one.k: ' kernel pack "$scratch/manifest.json" -o "$scratch/x.pkl"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

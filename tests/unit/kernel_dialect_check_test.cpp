@@ -56,8 +56,41 @@ TEST(KernelDialectCheck, PointersAndReferencesAreRefused) {
   expect_fine(kernel("x[GID_X] = 2u * uint(y) & 3u;"));
 }
 
+TEST(KernelDialectCheck, WhatGlslOrMslCannotTakeIsRefusedInHelpersToo) {
+  const auto helper = [](const std::string& text) { return "# 3 \"user.k\"\nPIANOLA_FN " + text + "\n"; };
+  expect_refused(helper("float f(float x = 1.0f) { return x; }"), "=", 3);
+  expect_refused(helper("float f(float x[4]) { return x[0]; }"), "[", 3);
+  expect_refused(helper("float f(float x);"), ";", 3);
+  expect_refused(helper("float f(float x) { return x > 0.0f ? f(x - 1.0f) : x; }"), "f", 3);
+  expect_fine(helper("float f(float x) { return x; }") + helper("float g(float x) { return f(x) + f(2.0f * x); }"));
+  expect_refused("# 8 \"user.k\"\nconst float pi = 3.0f;\n", "float", 8);
+  expect_refused(kernel("x[GID_X] = 1u;") + "# 9 \"user.k\"\nuint after;\n", "uint", 9);
+}
+
+TEST(KernelDialectCheck, NumbersThatMeanSomethingElseElsewhereAreRefused) {
+  for (const char* number : {"1.0", "2.", ".5", "1e5", "0b101", "0x1.8p3", "3l", "7ull"}) {
+    expect_refused(kernel("x[GID_X] = " + std::string(number) + ";"), number, 5);
+  }
+  expect_refused(kernel("x[GID_X] = 1e-5;"), "1e", 5);
+  for (const char* number : {"1.0f", ".5f", "1e5f", "1e-5f", "1.5e+3F", "0xffu", "0xE", "12u", "3"}) {
+    expect_fine(kernel("x[GID_X] = " + std::string(number) + ";"));
+  }
+  expect_fine(kernel("x[GID_X] = v[3].x + v[e1].w;"));
+}
+
+TEST(KernelDialectCheck, FormsOfCppAloneAreRefused) {
+  expect_refused(kernel("x[GID_X] = (uint)y;"), "(", 5);
+  expect_refused(kernel("x[GID_X] = (int)(y + 1);"), "(", 5);
+  expect_refused(kernel("x[GID_X] = [&] { return 1u; }();"), "[", 5);
+  expect_refused(kernel("x[GID_X] = std::min(y, z);"), "::", 5);
+  expect_refused(kernel("x[GID_X] = __builtin_popcount(y);"), "__builtin_popcount", 5);
+  expect_refused(kernel("x[GID_X] = 'a';"), "'", 5);
+  expect_fine(kernel("x[GID_X] = uint(y) + (z) + (y > 1u ? 2u : 3u);"));
+}
+
 TEST(KernelDialectCheck, WordsOfOtherLanguagesAreRefusedByLine) {
-  for (const char* word : {"template", "static", "double", "auto", "unsigned", "goto", "void"}) {
+  for (const char* word :
+       {"template", "static", "double", "auto", "unsigned", "goto", "void", "uint64_t", "and", "reinterpret_cast"}) {
     expect_refused(kernel(std::string(word) + " a;"), word, 5);
   }
   expect_fine(kernel("x[GID_X] = void_count + template_size;"));

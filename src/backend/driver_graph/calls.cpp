@@ -57,6 +57,10 @@ KernelCall CallMaker::finish(const LoadedKernel& kernel, std::array<uint32_t, 3>
   for (const KernelConstant& constant : kernel.info->constants) {
     arguments_.push_back(constants_.data() + constant.offset);
   }
+  if (const auto& order = kernel.info->argument_order; !order.empty()) {
+    const std::vector<void*> listed = arguments_;
+    for (size_t i = 0; i < order.size(); ++i) arguments_[i] = listed[order[i]];
+  }
   return {kernel.function, groups, kernel.info->workgroup, arguments_.data()};
 }
 

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "packed_kernels.hpp"
+
 namespace {
 
 int fail(const pianola::Error& error) {
@@ -42,8 +44,49 @@ int replay() {
   return 0;
 }
 
+/// values[i] = 0, 2, 4, ... through one kernel; what comes back must be factor * i.
+int run_kernel(const pianola::Kernel& kernel, const pianola::Constants& constants, uint32_t factor) {
+  const auto device = pianola::Device::open("cpu");
+  if (!device) return fail(device.error());
+  std::vector<uint32_t> values(200);
+  for (uint32_t i = 0; i < values.size(); ++i) values[i] = 2 * i;
+  auto memory = device->allocate(values.size() * 4);
+  if (!memory) return fail(memory.error());
+  if (auto written = memory->write(0, values); !written) return fail(written.error());
+  pianola::Recorder recorder;
+  recorder.dispatch(kernel, {.groups = {4}, .constants = constants, .bindings = {recorder.buffer(*memory)}});
+  const auto commands = recorder.finish();
+  if (!commands) return fail(commands.error());
+  const auto submission = device->queue().run(*commands);
+  if (!submission) return fail(submission.error());
+  if (auto done = submission->wait(); !done) return fail(done.error());
+  if (auto read = memory->read(0, values); !read) return fail(read.error());
+  for (uint32_t i = 0; i < values.size(); ++i) {
+    if (values[i] != factor * i) return fail({.message = "a kernel gave a wrong value"});
+  }
+  return 0;
+}
+
+int run_kernels() {
+  const auto packed = pianola::KernelLibrary::from_bytes(packed_kernels());
+  if (!packed) return fail(packed.error());
+  const uint64_t count = 200;
+  if (run_kernel((*packed)["halve"], pianola::Constants::from_bytes(std::as_bytes(std::span(&count, 1))), 1) != 0) {
+    return 1;
+  }
+#if defined(PIANOLA_KERNELS_FILE)
+  const auto built = pianola::KernelLibrary::load(PIANOLA_KERNELS_FILE);
+  if (!built) return fail(built.error());
+  if (run_kernel((*built)["triple"], {200U}, 6) != 0) return 1;
+  std::printf("built and packed kernels are right\n");
+#else
+  std::printf("packed kernels are right\n");
+#endif
+  return 0;
+}
+
 }  // namespace
 
 int main() {
-  return replay();
+  return replay() != 0 || run_kernels() != 0 ? 1 : 0;
 }

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel_build/dialect_tokens.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+
+namespace pianola::kernel_build {
+namespace {
+
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+}
+
+/// The length of the token at the start of `text`: a word or number, a mark, an operator, a literal.
+size_t token_length(std::string_view text) {
+  if (text.starts_with("@@")) {
+    size_t end = 2;
+    while (end < text.size() && is_word(text[end])) ++end;
+    return end;
+  }
+  if (is_word(text[0])) {
+    size_t end = 1;
+    while (end < text.size() && is_word(text[end])) ++end;
+    return end;
+  }
+  for (const std::string_view three : {"<<=", ">>="}) {
+    if (text.starts_with(three)) return 3;
+  }
+  for (const std::string_view two : {"++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=",
+                                     "==", "!=", "<=", ">=", "&&", "||", "->", "<<", ">>", "::"}) {
+    if (text.starts_with(two)) return 2;
+  }
+  return 1;
+}
+
+constexpr auto types = std::to_array<std::string_view>(
+    {"bool", "float", "float4", "half", "i16", "i8", "int", "u16", "u8", "uint", "uint4"});
+
+constexpr auto refused_words = std::to_array<std::string_view>({"alignas",
+                                                                "alignof",
+                                                                "and",
+                                                                "and_eq",
+                                                                "asm",
+                                                                "auto",
+                                                                "bitand",
+                                                                "bitor",
+                                                                "catch",
+                                                                "char",
+                                                                "class",
+                                                                "co_await",
+                                                                "co_return",
+                                                                "co_yield",
+                                                                "compl",
+                                                                "concept",
+                                                                "const_cast",
+                                                                "consteval",
+                                                                "constexpr",
+                                                                "constinit",
+                                                                "decltype",
+                                                                "delete",
+                                                                "double",
+                                                                "dynamic_cast",
+                                                                "enum",
+                                                                "explicit",
+                                                                "export",
+                                                                "extern",
+                                                                "friend",
+                                                                "goto",
+                                                                "inline",
+                                                                "int16_t",
+                                                                "int32_t",
+                                                                "int64_t",
+                                                                "int8_t",
+                                                                "intptr_t",
+                                                                "long",
+                                                                "mutable",
+                                                                "namespace",
+                                                                "new",
+                                                                "noexcept",
+                                                                "not",
+                                                                "not_eq",
+                                                                "nullptr",
+                                                                "operator",
+                                                                "or",
+                                                                "or_eq",
+                                                                "private",
+                                                                "protected",
+                                                                "ptrdiff_t",
+                                                                "public",
+                                                                "register",
+                                                                "reinterpret_cast",
+                                                                "requires",
+                                                                "short",
+                                                                "signed",
+                                                                "size_t",
+                                                                "sizeof",
+                                                                "static",
+                                                                "static_assert",
+                                                                "static_cast",
+                                                                "template",
+                                                                "this",
+                                                                "thread_local",
+                                                                "throw",
+                                                                "try",
+                                                                "typedef",
+                                                                "typeid",
+                                                                "typename",
+                                                                "uint16_t",
+                                                                "uint32_t",
+                                                                "uint64_t",
+                                                                "uint8_t",
+                                                                "uintptr_t",
+                                                                "union",
+                                                                "unsigned",
+                                                                "using",
+                                                                "virtual",
+                                                                "void",
+                                                                "volatile",
+                                                                "wchar_t",
+                                                                "xor",
+                                                                "xor_eq"});
+static_assert(std::ranges::is_sorted(refused_words) && std::ranges::is_sorted(types));
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// Numbers that mean another type, or nothing, in GLSL or MSL.
+std::string_view reason_against_number(std::string_view number, std::string_view exponent) {
+  const bool is_hex = number.starts_with("0x") || number.starts_with("0X");
+  if (number.starts_with("0b") || number.starts_with("0B")) return "GLSL has no binary numbers";
+  if (is_hex && number.find_first_of("pP.") != std::string_view::npos) return "GLSL has no hexadecimal fractions";
+  if (number.find_first_of("lL") != std::string_view::npos) return "numbers have 32 bits";
+  if (is_hex || number.find_first_of(".eE") == std::string_view::npos) return {};
+  const std::string_view end = exponent.empty() ? number : exponent;
+  if (end.ends_with('f') || end.ends_with('F')) return {};
+  return "without f it is a double for some targets and a float for others";
+}
+
+}  // namespace
+
+/// Line markers set file and line; other directives are passed over.
+std::vector<Token> tokens_of(std::string_view text) {
+  std::vector<Token> tokens;
+  uint32_t line = 1;
+  std::string_view file = "kernel";
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    std::string_view rest = text.substr(at, end - at);
+    at = end + 1;
+    if (rest.starts_with("#")) {
+      const size_t open = rest.find('"');
+      const size_t close = rest.rfind('"');
+      if (rest.starts_with("# ") && open < close) {
+        line = static_cast<uint32_t>(std::strtoul(std::string(rest.substr(2)).c_str(), nullptr, 10));
+        file = rest.substr(open + 1, close - open - 1);
+        continue;
+      }
+      rest = {};
+    }
+    while (!rest.empty()) {
+      const size_t blank = rest.find_first_not_of(" \t\r");
+      if (blank == std::string_view::npos) break;
+      rest.remove_prefix(blank);
+      const size_t length = token_length(rest);
+      tokens.push_back({.text = rest.substr(0, length), .line = line, .file = file});
+      rest.remove_prefix(length);
+    }
+    ++line;
+  }
+  return tokens;
+}
+
+bool is_type(std::string_view word) {
+  return std::ranges::binary_search(types, word);
+}
+
+std::string_view reason_against(const std::vector<Token>& tokens, size_t at) {
+  const auto text = [&](size_t ahead) {
+    return at + ahead < tokens.size() ? tokens[at + ahead].text : std::string_view();
+  };
+  const std::string_view word = text(0);
+  if (std::ranges::binary_search(refused_words, word)) return "this word is not part of the dialect";
+  if (word == "->" || (is_type(word) && (text(1) == "*" || text(1) == "&"))) {
+    return "pointers and references are not part of the dialect";
+  }
+  if (word == "::") return "names of other scopes are not part of the dialect";
+  if (word == "\"" || word == "'") return "characters and text are not part of the dialect";
+  if (word.starts_with("__") || word.starts_with("gl_")) return "such names belong to compilers";
+  if (is_digit(word[0]) || (word.size() > 1 && word[0] == '.' && is_digit(word[1]))) {
+    const bool goes_on = (word.ends_with('e') || word.ends_with('E')) && (text(1) == "-" || text(1) == "+");
+    return reason_against_number(word, goes_on ? text(2) : std::string_view());
+  }
+  if (word == "(" && is_type(text(1)) && text(2) == ")" && !text(3).empty() &&
+      (is_word(text(3)[0]) || text(3) == "(")) {
+    return "write a conversion as type(value)";
+  }
+  if (word == "[") {
+    const std::string_view before = at == 0 ? std::string_view() : tokens[at - 1].text;
+    if (before.empty() || !(is_word(before.back()) || before == "]" || before == ")")) {
+      return "lambdas and attributes are not part of the dialect";
+    }
+  }
+  return {};
+}
+
+}  // namespace pianola::kernel_build
