@@ -85,7 +85,7 @@ int hipInit(unsigned flags) {
 }
 int hipDriverGetVersion(int* version) {
   return call("hipDriverGetVersion", convert, [&](World& world, auto&) {
-    *version = world.version != 0 ? world.version : 60200000;
+    *version = world.version != 0 ? world.version : 60400000;
     return Status::ok;
   });
 }
