@@ -16,24 +16,9 @@ double now_us() {
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-uint64_t total_groups(const Work& work) {
-  return uint64_t{work.groups[0]} * work.groups[1] * work.groups[2];
-}
-
 /// Elements that can be done apart: workgroups, or elements of a fill or copy.
 uint64_t units(const Work& work) {
-  return work.kind == Work::Kind::kernel ? total_groups(work) : work.size / work.element;
-}
-
-void run_kernel(const Work& work, uint64_t begin, uint64_t end) {
-  if (work.kernel->function == nullptr) return;
-  pianola_host_launch launch{};
-  launch.buffers = work.buffers.data();
-  launch.constants = work.constants.empty() ? nullptr : work.constants.data();
-  std::copy(std::begin(work.groups), std::end(work.groups), launch.groups);
-  launch.begin = begin;
-  launch.end = end;
-  work.kernel->function(&launch);
+  return work.kind == Work::Kind::kernel ? work.call.group_count() : work.size / work.element;
 }
 
 void run_fill(const Work& work, uint64_t begin, uint64_t end) {
@@ -48,7 +33,7 @@ constexpr int illegal_address = 700;
 
 std::string describe(const Work& work) {
   switch (work.kind) {
-    case Work::Kind::kernel: return work.kernel->name;
+    case Work::Kind::kernel: return work.call.kernel->name;
     case Work::Kind::fill: return "fill of " + std::to_string(work.size) + " bytes";
     case Work::Kind::copy: return "copy of " + std::to_string(work.size) + " bytes";
   }
@@ -186,7 +171,7 @@ void World::advance_graph(Stream& stream, std::unique_lock<std::mutex>& lock) {
 bool World::is_legal(const Work& work) const {
   if (work.kind == Work::Kind::kernel) {
     // A built-in kernel's second view of a range may begin up to 16 bytes behind it.
-    return std::all_of(work.buffers.begin(), work.buffers.end(), [&](const void* at) {
+    return std::all_of(work.call.buffers.begin(), work.call.buffers.end(), [&](const void* at) {
       return contains(at, 1) || contains(static_cast<const std::byte*>(at) - 16, 1);
     });
   }
@@ -204,7 +189,8 @@ void World::run_piece(Active& active, int device, std::unique_lock<std::mutex>& 
     return;
   }
   if (!is_legal(work)) {
-    fault(device, "work reaches memory that is not allocated: " + (work.kernel ? work.kernel->name : "transfer"));
+    fault(device,
+          "work reaches memory that is not allocated: " + (work.call.kernel ? work.call.kernel->name : "transfer"));
     return;
   }
   const uint64_t begin = units(work) * active.next / active.pieces;
@@ -213,7 +199,7 @@ void World::run_piece(Active& active, int device, std::unique_lock<std::mutex>& 
   const WorkRef keep = active.work;
   lock.unlock();
   switch (keep->kind) {
-    case Work::Kind::kernel: run_kernel(*keep, begin, end); break;
+    case Work::Kind::kernel: keep->call.run(begin, end); break;
     case Work::Kind::fill: run_fill(*keep, begin, end); break;
     case Work::Kind::copy: std::memmove(keep->destination + begin, keep->source + begin, end - begin); break;
   }

@@ -28,17 +28,17 @@ Status World::make_kernel(const KernelArguments& call, int device, WorkRef* work
   if (shared > function->dynamic_shared_limit) return complain("dynamic shared memory over the function's limit");
   if (call.arguments == nullptr && !function->kernel->arguments.empty()) return complain("kernel without arguments");
   auto made = std::make_shared<Work>();
-  made->kernel = function->kernel;
-  std::copy(std::begin(call.grid), std::end(call.grid), made->groups);
-  made->constants.resize(made->kernel->constant_bytes);
-  for (size_t i = 0; i < made->kernel->arguments.size(); ++i) {
-    const pianola_sim_argument& argument = made->kernel->arguments[i];
+  made->call.kernel = function->kernel;
+  std::copy(std::begin(call.grid), std::end(call.grid), made->call.groups);
+  made->call.constants.resize(made->call.kernel->constant_bytes);
+  for (size_t i = 0; i < made->call.kernel->arguments.size(); ++i) {
+    const pianola_sim_argument& argument = made->call.kernel->arguments[i];
     if (argument.is_buffer != 0) {
       void* pointer = nullptr;
       std::memcpy(&pointer, call.arguments[i], sizeof pointer);
-      made->buffers.push_back(pointer);
+      made->call.buffers.push_back(pointer);
     } else {
-      std::memcpy(made->constants.data() + argument.offset, call.arguments[i], argument.size);
+      std::memcpy(made->call.constants.data() + argument.offset, call.arguments[i], argument.size);
     }
   }
   *work = std::move(made);

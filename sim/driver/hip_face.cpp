@@ -65,7 +65,7 @@ int hipInit(unsigned flags) {
   return init("hipInit", flags);
 }
 int hipDriverGetVersion(int* version) {
-  return driver_version("hipDriverGetVersion", version, 60200000);
+  return driver_version("hipDriverGetVersion", version, 60400000);
 }
 const char* hipGetErrorName(int status) {
   return status == abi::out_of_memory     ? "hipErrorOutOfMemory"

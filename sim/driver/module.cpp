@@ -38,14 +38,10 @@ void read_elf_names(const std::byte* image, Module& module) {
   for (int i = 0; i < header->e_shnum; ++i) {
     const std::string_view section = names + sections[i].sh_name;
     if (section.starts_with(".text.")) module.names.emplace(section.substr(6));
-    if (sections[i].sh_type != SHT_DYNSYM) continue;
-    const auto* symbols = reinterpret_cast<const Elf64_Sym*>(image + sections[i].sh_offset);
-    const auto* strings = reinterpret_cast<const char*>(image + sections[sections[i].sh_link].sh_offset);
-    for (size_t j = 0; j < sections[i].sh_size / sizeof(Elf64_Sym); ++j) {
-      const std::string_view name = strings + symbols[j].st_name;
-      if (name.ends_with(".kd")) module.names.emplace(name.substr(0, name.size() - 3));
-    }
   }
+  each_symbol(image, [&](std::string_view name, const Elf64_Sym&) {
+    if (name.ends_with(".kd")) module.names.emplace(name.substr(0, name.size() - 3));
+  });
 }
 
 }  // namespace

@@ -128,15 +128,7 @@ extern "C" {
 
 void pianola_sim_register(const pianola_sim_kernel* kernel) {
   const std::lock_guard lock(world().mutex);
-  auto made = std::make_shared<sim::Kernel>();
-  made->name = kernel->symbol;
-  made->function = kernel->function;
-  made->arguments.assign(kernel->arguments, kernel->arguments + kernel->argument_count);
-  for (const auto& argument : made->arguments) made->buffers += argument.is_buffer;
-  made->workgroup_threads = kernel->workgroup[0] * kernel->workgroup[1] * kernel->workgroup[2];
-  made->constant_bytes = kernel->constant_bytes;
-  made->shared_bytes = kernel->shared_bytes;
-  world().kernels[made->name] = std::move(made);
+  world().kernels[kernel->symbol] = sim::kernel_from(*kernel);
 }
 
 void pianola_sim_set_seed(uint64_t seed) {

@@ -18,7 +18,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "control.h"
+#include "kernel.hpp"
 
 namespace sim {
 
@@ -49,16 +49,6 @@ struct Object {
   int device;
 };
 
-struct Kernel {
-  std::string name;
-  pianola_host_kernel function = nullptr;
-  std::vector<pianola_sim_argument> arguments;
-  uint32_t buffers = 0;
-  uint32_t workgroup_threads = 1;
-  uint32_t constant_bytes = 0;
-  uint32_t shared_bytes = 0;
-};
-
 struct Module : Object {
   using Object::Object;
   ~Module() override;
@@ -75,10 +65,7 @@ struct Function : Object {
 /// One thing a device does. Arguments are copied when it is made; copies read their source when they run.
 struct Work {
   enum class Kind { kernel, fill, copy } kind = Kind::kernel;
-  std::shared_ptr<const Kernel> kernel;
-  std::vector<void*> buffers;
-  std::vector<std::byte> constants;
-  uint32_t groups[3] = {1, 1, 1};
+  KernelRun call;
   std::byte* destination = nullptr;
   const std::byte* source = nullptr;
   uint64_t size = 0;  ///< bytes

@@ -72,9 +72,11 @@ struct DeviceFacts {
 
 /// What a driver version is known to do wrong, and what replaces it.
 struct Quirks {
-  bool graphs = true;             ///< false: replay on streams instead
-  bool update_in_flight = false;  ///< an executable graph may be updated while an earlier launch of it runs
-  bool update = true;             ///< false: a rebind makes a fresh executable
+  bool graphs = true;                ///< false: replay on streams instead
+  bool update_in_flight = false;     ///< an executable graph may be updated while an earlier launch of it runs
+  bool update = true;                ///< false: a rebind makes a fresh executable
+  bool edges = true;                 ///< false: a graph is a chain in the plan's order, since the driver loses edges
+  uint32_t most_nodes = UINT32_MAX;  ///< longer plans become several graphs, one after another
 };
 
 struct DriverTable {

@@ -236,12 +236,15 @@ void Lowering::add_deps(const Order& order, size_t position) {
   }
 }
 
-/// Pieces: a run of indirect dispatches that do not wait for one another is one.
+/// Pieces: a run of indirect dispatches that do not wait for one another is one, and what stands between two is, if the
+/// driver takes graphs of that size.
 void Lowering::cut() {
+  const uint32_t most = out_.driver->table().quirks.most_nodes;
   const auto count = static_cast<uint32_t>(out_.operations.size());
   for (uint32_t i = 0; i < count; ++i) {
     const bool is_indirect = out_.operations[i].kind == OperationKind::indirect;
-    bool begins = out_.pieces.empty() || out_.pieces.back().is_indirect != is_indirect;
+    bool begins =
+        out_.pieces.empty() || out_.pieces.back().is_indirect != is_indirect || i - out_.pieces.back().begin == most;
     if (!begins && is_indirect) {
       const std::span<const uint32_t> deps = out_.deps_of(i);
       begins = !deps.empty() && deps.back() >= out_.pieces.back().begin;

@@ -3,6 +3,7 @@
 // serves every binding, as a graph and on streams.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "backend/backend.hpp"
@@ -58,7 +59,8 @@ struct LoadedKernel {
   const KernelInfo* info = nullptr;
 };
 
-/// Operations [begin, end): one graph, or indirect dispatches, which no driver takes into a graph.
+/// Operations [begin, end): one graph, or indirect dispatches, which no driver takes into a graph. Pieces run one
+/// after another.
 struct Piece {
   bool is_indirect = false;
   uint32_t begin = 0;
@@ -90,7 +92,7 @@ struct Lowered {
   std::span<const NamedConstant> named_of(const Operation& operation) const {
     return std::span(named).subspan(operation.first_named, operation.named_count);
   }
-  bool has_indirect() const { return pieces.size() > 1 || (!pieces.empty() && pieces.front().is_indirect); }
+  bool has_indirect() const { return std::ranges::any_of(pieces, &Piece::is_indirect); }
 };
 
 /// Loads the kernels that the plan needs and lowers its nodes.

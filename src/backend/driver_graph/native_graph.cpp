@@ -42,9 +42,10 @@ Result<std::unique_ptr<NativeGraph>> NativeGraph::build(const Lowered& lowered, 
   for (uint32_t i = piece.begin; i < piece.end; ++i) {
     groups.enter(lowered.operations[i]);
     after.clear();
+    if (!table.quirks.edges && i > piece.begin) after.push_back(made->nodes_.back());
     for (const uint32_t dep : lowered.deps_of(i)) {
       // Earlier pieces are done before this graph starts.
-      if (dep >= piece.begin) after.push_back(made->nodes_[dep - piece.begin]);
+      if (table.quirks.edges && dep >= piece.begin) after.push_back(made->nodes_[dep - piece.begin]);
     }
     Result<Node> node = add_node(table, *graph, after, calls, lowered.operations[i]);
     if (!node) {

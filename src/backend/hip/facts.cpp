@@ -83,6 +83,11 @@ Result<> check_image(std::span<const std::byte> image) {
 
 driver_graph::Quirks quirks_of(int version) {
   driver_graph::Quirks quirks;
+  // Up to 6.3, which orders a graph by GetRunListUtil() in hip_graph_internal.cpp: where a node's own list was closed
+  // by an earlier child, the edge to a child that was seen before is forgotten. Tests: HsaGraph.*
+  quirks.edges = version >= version_number(6, 4, 0);
+  // The same function calls itself along every path, and a long one overflows the stack. Tests: Fan.AHundredThousand*
+  quirks.most_nodes = 4096;
   // 5.4.0 to 5.4.4 refuse module functions as graph kernel nodes with error 98.
   if (version >= version_number(5, 4, 0) && version < version_number(5, 5, 0)) quirks.graphs = false;
   // From 7.0 on, updates are reported to leak the kernels' arguments and to fail without an error.
