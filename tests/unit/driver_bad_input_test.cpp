@@ -49,7 +49,8 @@ class DriverBadInput : public ::testing::TestWithParam<Face> {
   static KernelLibrary library(const std::string& arch, std::span<const std::byte> code, uint32_t shared = 0) {
     format::LibraryContents contents;
     contents.name = "bad";
-    contents.kernels.assign(driver_kernels().kernels().begin(), driver_kernels().kernels().end());
+    const KernelLibrary kernels = driver_kernels();
+    contents.kernels.assign(kernels.kernels().begin(), kernels.kernels().end());
     contents.kernels[0].shared_bytes = shared;
     const bool is_cuda = GetParam().spec == std::string("cuda:0");
     contents.objects.push_back(
@@ -59,7 +60,8 @@ class DriverBadInput : public ::testing::TestWithParam<Face> {
   static std::string own_arch() { return GetParam().spec == std::string("cuda:0") ? "sm_70" : "gfx90a"; }
   static std::vector<std::byte> own_code() {
     const size_t at = GetParam().spec == std::string("cuda:0") ? 0 : 1;
-    const auto code = driver_kernels().objects()[at].bytes;
+    const KernelLibrary kernels = driver_kernels();
+    const auto code = kernels.objects()[at].bytes;
     return {code.begin(), code.end()};
   }
   static std::vector<std::byte> bytes_of(const std::string& text) {
@@ -72,7 +74,8 @@ class DriverBadInput : public ::testing::TestWithParam<Face> {
     Recorder recorder;
     const BufferRef x = recorder.buffer("x", 256);
     const BufferRef y = recorder.buffer("y", 256);
-    recorder.dispatch(kernels["add_value"], {.groups = groups, .constants = {1U, 64U}, .bindings = {x, y}});
+    recorder.dispatch(kernels["add_value"],
+                      {.groups = {groups[0], groups[1], groups[2]}, .constants = {1U, 64U}, .bindings = {x, y}});
     return device.instantiate(recorder.finish().value());
   }
   static Error failure(const Result<Graph>& graph) {
