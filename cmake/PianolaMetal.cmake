@@ -16,7 +16,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   set(CMAKE_OBJCXX_FLAGS "${CMAKE_CXX_FLAGS}")
 endif()
 set(CMAKE_OBJCXX_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
+set(pianola_pch_prologue "${CMAKE_PCH_PROLOGUE}")
 enable_language(OBJCXX)
+set(CMAKE_PCH_PROLOGUE "${pianola_pch_prologue}")  # one for all languages: g++ knows no pragma of clang's
 find_path(GNUSTEP_INCLUDE_DIR Foundation/Foundation.h PATH_SUFFIXES GNUstep REQUIRED)
 find_path(GCC_OBJC_INCLUDE_DIR objc/objc.h REQUIRED
           HINTS /usr/lib/gcc/${CMAKE_LIBRARY_ARCHITECTURE}/12/include /usr/lib/gcc/${CMAKE_LIBRARY_ARCHITECTURE}/13/include)

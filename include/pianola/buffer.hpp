@@ -17,7 +17,8 @@ class BufferView;
 
 /// Memory that already exists and that Pianola shall use without owning it.
 struct NativeMemory {
-  void* pointer = nullptr;      ///< a host pointer on the CPU, a device pointer on HIP and CUDA
+  /// A host pointer on the CPU, a device pointer on HIP and CUDA, a host pointer to the start of a page on Metal.
+  void* pointer = nullptr;
   uint64_t size = 0;            ///< bytes
   std::shared_ptr<void> owner;  ///< kept until the last use, or null: the caller keeps it alive
   MemoryKind kind = MemoryKind::device;
@@ -29,7 +30,7 @@ class Buffer {
  public:
   Buffer() = default;
 
-  /// Wraps existing memory. Errors: invalid_argument (null or empty), unsupported.
+  /// Wraps existing memory. Errors: invalid_argument (null or empty), limit_exceeded, unsupported.
   static Result<Buffer> import(const Device& device, const NativeMemory& memory);
 
   explicit operator bool() const { return impl_ != nullptr; }

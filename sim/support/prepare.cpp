@@ -2,6 +2,9 @@
 #include "prepare.hpp"
 
 #include "sim_driver.hpp"
+#if PIANOLA_SIM_METAL
+#include "sim_metal.hpp"
+#endif
 
 namespace pianola::sim {
 
@@ -13,8 +16,20 @@ void prepare(const std::string& driver_path, const KernelLibrary& kernels) {
 }
 
 std::string complaints(const std::string& driver_path) {
-  if (driver_path.empty() || !SimDriver::is_at(driver_path)) return {};
-  return SimDriver(driver_path).complaints();
+  std::string text;
+#if PIANOLA_SIM_METAL
+  for (const std::string& finding : sim_metal::take_findings()) text += finding + "\n";
+#endif
+  if (driver_path.empty() || !SimDriver::is_at(driver_path)) return text;
+  return text + SimDriver(driver_path).complaints();
+}
+
+void set_order_seed([[maybe_unused]] uint32_t seed) {
+#if PIANOLA_SIM_METAL
+  auto settings = sim_metal::settings();
+  settings.seed = seed;
+  sim_metal::configure(settings);
+#endif
 }
 
 }  // namespace pianola::sim

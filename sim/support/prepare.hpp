@@ -2,6 +2,7 @@
 // For test programs that may run over a software driver.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "pianola/kernel_library.hpp"
@@ -11,7 +12,11 @@ namespace pianola::sim {
 /// If the library at `driver_path` is a software driver, makes these kernels and the built-in ones known to it.
 void prepare(const std::string& driver_path, const KernelLibrary& kernels);
 
-/// What the software driver has to complain about, and what is left alive in it; empty if it is none.
+/// What the software driver at `driver_path` has to complain about, and what is left alive in it, if it is one;
+/// and what the software Metal found, if it is in this build.
 std::string complaints(const std::string& driver_path);
+
+/// Seeds the order in which the software Metal, if it is in this build, runs what is unordered.
+void set_order_seed(uint32_t seed);
 
 }  // namespace pianola::sim

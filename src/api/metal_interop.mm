@@ -38,14 +38,25 @@ void* native_buffer(const Buffer& buffer) {
 }
 
 Result<Buffer> import_buffer(const Device& device, void* native_buffer, std::shared_ptr<void> owner) {
-  if (metal_device(device) == nullptr) {
+  native::MetalDevice* metal = metal_device(device);
+  if (metal == nullptr) {
     return Error{.code = Errc::invalid_argument, .message = "import of a Metal buffer by a device that is not Metal"};
   }
-  if (native_buffer == nullptr) {
-    return Error{.code = Errc::invalid_argument, .message = "import of a Metal buffer that is null"};
+  const auto buffer = (id<MTLBuffer>)native_buffer;
+  if (buffer == nil || [buffer device] != metal->native()) {
+    return Error{.code = Errc::invalid_argument,
+                 .message = "import of a Metal buffer that is null or of another device"};
   }
-  const uint64_t size = [(id<MTLBuffer>)native_buffer length];
-  return Buffer::import(device, {.pointer = native_buffer, .size = size, .owner = std::move(owner)});
+  return guarded([&]() -> Result<Buffer> {
+    auto memory = metal->import(buffer, std::move(owner));
+    if (!memory) return memory.error();
+    auto impl = std::make_shared<Buffer::Impl>();
+    impl->device = device.impl();
+    impl->memory = std::move(*memory);
+    impl->size = [buffer length];
+    impl->kind = MemoryKind::device;
+    return Buffer(std::move(impl));
+  });
 }
 
 Result<> signal_when(const Semaphore& semaphore, uint64_t value, void* shared_event, uint64_t event_value) {

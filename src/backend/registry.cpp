@@ -11,7 +11,7 @@
 #if PIANOLA_HAS_HIP
 #include "backend/hip/device.hpp"
 #endif
-#if PIANOLA_METAL
+#if PIANOLA_HAS_METAL
 #include "backend/metal/entry.hpp"
 #endif
 
@@ -19,7 +19,7 @@ namespace pianola::backend {
 namespace {
 
 constexpr auto entries = std::to_array<Entry>({
-#if PIANOLA_METAL
+#if PIANOLA_HAS_METAL
     {.name = "metal", .indexed = false, .automatic = PIANOLA_METAL_IS_REAL, .count = metal::count, .open = metal::open},
 #endif
 #if PIANOLA_HAS_CUDA

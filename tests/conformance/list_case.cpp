@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "list_case.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace pianola::conformance {
@@ -41,7 +42,7 @@ void ListCase::run() {
   const Mode& mode = run_options().mode;
   switch (mode.strategy) {
     case Strategy::first: return run_replays(commands, 1);
-    case Strategy::replay: return run_replays(commands, launches_);
+    case Strategy::replay: return run_replays(commands, run_options().quick ? std::min(launches_, 3U) : launches_);
     case Strategy::rebound: return run_rebound(commands);
     case Strategy::oneshot: return run_oneshot(commands);
   }

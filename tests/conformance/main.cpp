@@ -24,7 +24,9 @@ constexpr const char* help =
     "  --mode=NAME      how lists are run (first); one of: %s\n"
     "  --kernels=PATH   kernel library (conformance.pkl beside the program)\n"
     "  --seed=N         first random list (1)\n"
-    "  --lists=N        number of random lists\n";
+    "  --lists=N        number of random lists\n"
+    "  --quick          3 launches instead of 100, shorter lists\n"
+    "With --gtest_repeat=N, each repetition of a software Metal has the next seed of its order.\n";
 
 /// The text after "--name=", or null if the argument is another one.
 const char* value_of(const char* argument, std::string_view name) {
@@ -46,6 +48,8 @@ bool apply(RunOptions& options, const char* argument) {
     options.seed = std::strtoull(seed, nullptr, 10);
   } else if (const char* lists = value_of(argument, "lists")) {
     options.lists = static_cast<uint32_t>(std::strtoul(lists, nullptr, 10));
+  } else if (std::string_view(argument) == "--quick") {
+    options.quick = true;
   } else if (const char* name = value_of(argument, "mode")) {
     const auto mode = find_mode(name);
     if (mode) options.mode = *mode;
@@ -62,6 +66,13 @@ std::string suites_of(std::string_view mode) {
   if (mode == "random") return "Random*";
   return "-Api*:Random*";
 }
+
+/// What a software driver leaves unordered runs in another order each time.
+class NextSeed : public ::testing::EmptyTestEventListener {
+  void OnTestIterationStart(const ::testing::UnitTest& /*tests*/, int iteration) override {
+    if (iteration > 0) pianola::sim::set_order_seed(static_cast<uint32_t>(iteration) + 1);
+  }
+};
 
 /// The error that makes the whole run fail, or null.
 const char* nothing_tested() {
@@ -88,6 +99,7 @@ int main(int argc, char** argv) {
   pianola::conformance::set_run_options(options);
   const std::string& driver = options.device_options.driver_path;
   pianola::sim::prepare(driver, pianola::KernelLibrary::load(options.kernels).value_or(pianola::KernelLibrary()));
+  ::testing::UnitTest::GetInstance()->listeners().Append(new NextSeed);  // which owns it
   int result = RUN_ALL_TESTS();
   const std::string complaints = pianola::sim::complaints(driver);
   if (!complaints.empty()) {

@@ -139,7 +139,7 @@ class RandomLists : public ConformanceTest {
   }
 
   void check_lists(bool synchronised) {
-    const uint32_t count = run_options().lists != 0 ? run_options().lists : default_lists;
+    const uint32_t count = run_options().lists != 0 ? run_options().lists : run_options().quick ? 100 : default_lists;
     for (uint32_t i = 0; i < count; ++i) {
       const uint64_t seed = run_options().seed * 1000003 + i;
       ASSERT_NO_FATAL_FAILURE(check_list(seed, synchronised)) << "list " << seed;

@@ -34,6 +34,7 @@ struct RunOptions {
   Mode mode;
   uint64_t seed = 1;   ///< of the first random list
   uint32_t lists = 0;  ///< random lists; 0 is the mode's own number
+  bool quick = false;  ///< 3 launches instead of 100, shorter lists: for devices that are slow because they check
 };
 
 /// The mode of that name; none if there is no such mode.

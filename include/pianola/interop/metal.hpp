@@ -21,7 +21,8 @@ void* native_queue(const Queue& queue);
 void* native_buffer(const Buffer& buffer);
 
 /// A buffer over an id<MTLBuffer> of this device, which is retained. It must be hazard-tracked.
-/// Errors: invalid_argument (null, a device of another backend), unsupported (an untracked buffer).
+/// Errors: invalid_argument (null, a device of another backend, a buffer of another device), unsupported (an
+/// untracked buffer).
 Result<Buffer> import_buffer(const Device& device, void* native_buffer, std::shared_ptr<void> owner = {});
 
 /// The semaphore reaches `value` once the id<MTLSharedEvent> has reached `event_value`.

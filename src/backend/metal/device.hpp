@@ -122,6 +122,8 @@ class MetalDevice final : public Device {
   CommandQueue& queue(uint32_t index) override { return *queues_[index]; }
   Result<std::unique_ptr<Memory>> allocate(uint64_t size, MemoryKind kind) override;
   Result<std::unique_ptr<Memory>> import(const NativeMemory& memory) override;
+  /// Errors: unsupported (a buffer without hazard tracking), out_of_memory.
+  Result<std::unique_ptr<Memory>> import(id<MTLBuffer> native, std::shared_ptr<void> owner);
   Result<std::shared_ptr<Executable>> make_executable(const Plan& plan, const InstantiateOptions& options,
                                                       const std::shared_ptr<const Bindings>& defaults) override;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared buffers are reached directly; private ones, on devices with memory of their own, through a staging buffer.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstring>
 
@@ -85,20 +86,42 @@ Result<std::unique_ptr<Memory>> MetalDevice::allocate(uint64_t size, MemoryKind 
   });
 }
 
-/// NativeMemory::pointer is the MTLBuffer itself.
+/// A pointer of the host. Metal maps whole pages, so the last one is mapped to its end; nothing is written there.
 Result<std::unique_ptr<Memory>> MetalDevice::import(const NativeMemory& memory) {
-  auto native = (id<MTLBuffer>)memory.pointer;
-  if (memory.size > [native length]) {
-    return Error{
-        .code = Errc::invalid_argument,
-        .message = fmt::format("import of {} bytes, the buffer has {}", memory.size, uint64_t{[native length]})};
+  const auto page = static_cast<uint64_t>(getpagesize());
+  if (reinterpret_cast<uintptr_t>(memory.pointer) % page != 0) {
+    return Error{.code = Errc::unsupported,
+                 .message = fmt::format("Metal imports host memory from a page on, {} is no multiple of {} bytes",
+                                        memory.pointer, page)};
   }
+  const uint64_t length = (memory.size + page - 1) / page * page;
+  if (memory.size > limits_.max_buffer_size || length > limits_.max_buffer_size) {
+    return Error{
+        .code = Errc::limit_exceeded,
+        .message = fmt::format("import of {} bytes; the device takes {}", memory.size, limits_.max_buffer_size)};
+  }
+  return guarded([&]() -> Result<std::unique_ptr<Memory>> {
+    @autoreleasepool {
+      Ref<id<MTLBuffer>> buffer([native() newBufferWithBytesNoCopy:memory.pointer
+                                                            length:length
+                                                           options:MTLResourceStorageModeShared
+                                                       deallocator:nil]);
+      if (!buffer) {
+        return call_error(Errc::out_of_memory, "newBufferWithBytesNoCopy",
+                          fmt::format("no buffer over {} bytes of the host", memory.size), nil);
+      }
+      return std::unique_ptr<Memory>(std::make_unique<MetalMemory>(*this, std::move(buffer), memory.owner));
+    }
+  });
+}
+
+Result<std::unique_ptr<Memory>> MetalDevice::import(id<MTLBuffer> native, std::shared_ptr<void> owner) {
   if ([native hazardTrackingMode] == MTLHazardTrackingModeUntracked) {
     return Error{.code = Errc::unsupported, .message = "import of a buffer without hazard tracking"};
   }
   return guarded([&]() -> Result<std::unique_ptr<Memory>> {
     auto buffer = Ref<id<MTLBuffer>>::retained(native);
-    return std::unique_ptr<Memory>(std::make_unique<MetalMemory>(*this, std::move(buffer), memory.owner));
+    return std::unique_ptr<Memory>(std::make_unique<MetalMemory>(*this, std::move(buffer), std::move(owner)));
   });
 }
 
