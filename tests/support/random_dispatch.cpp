@@ -135,14 +135,9 @@ void RandomScope::add_indirect() {
   const RandomView marks = pick_words(48);
   if (marks.size() < 48) return add_fill();
   const Constants::Value value = pick_value(random().below(1000));
-  if (random().chance(50)) {
-    order({{cell, false}, {marks, true}});
-    rec.dispatch_indirect(world_.kernels["mark_groups"], cell.ref, {.constants = {value}, .bindings = {marks.ref}});
-    return;
-  }
-  const auto n = static_cast<uint32_t>(marks.size() / 4);
+  // A kernel whose threads share no word, whatever the grid.
   order({{cell, false}, {marks, true}});
-  rec.dispatch_indirect(world_.kernels["iota"], cell.ref, {.constants = {value, n}, .bindings = {marks.ref}});
+  rec.dispatch_indirect(world_.kernels["mark_groups"], cell.ref, {.constants = {value}, .bindings = {marks.ref}});
 }
 
 }  // namespace pianola::test
