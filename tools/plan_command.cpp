@@ -14,21 +14,26 @@ namespace {
 
 using pianola::Result;
 
-Result<pianola::DeviceProfile> profile_of(const std::string& device) {
-  if (device.empty()) return pianola::DeviceProfile{};
-  auto opened = pianola::Device::open(device);
-  if (!opened) return opened.error();
-  return opened->profile();
-}
+struct Planned {
+  pianola::Plan plan;
+  std::string native;  ///< what the device makes of it, if one was asked for that has something to say
+};
 
-Result<pianola::Plan> plan_list(const ShowPlanOptions& options, const ExampleList& list) {
-  const auto profile = profile_of(options.device);
-  if (!profile) return profile.error();
+Result<Planned> plan_list(const ShowPlanOptions& options, const ExampleList& list) {
   const auto kernels = example_kernels();
   if (!kernels) return kernels.error();
   const auto commands = list.record(*kernels, options.size == 0 ? list.default_size : options.size);
   if (!commands) return commands.error();
-  return pianola::make_plan(*commands, *profile, options.plan);
+  if (options.device.empty()) {
+    auto plan = pianola::make_plan(*commands, pianola::DeviceProfile{}, options.plan);
+    if (!plan) return plan.error();
+    return Planned{*plan, {}};
+  }
+  const auto device = pianola::Device::open(options.device);
+  if (!device) return device.error();
+  const auto graph = device->instantiate(*commands, {.plan = options.plan});
+  if (!graph) return graph.error();
+  return Planned{graph->plan(), graph->native_description()};
 }
 
 }  // namespace
@@ -39,13 +44,13 @@ int run_show_plan(const ShowPlanOptions& options) {
     std::fprintf(stderr, "pianola: no built-in list '%s'; see pianola show plan --help\n", options.list.c_str());
     return wrong_usage;
   }
-  const auto plan = plan_list(options, *list);
-  if (!plan) return report(plan.error());
+  const auto planned = plan_list(options, *list);
+  if (!planned) return report(planned.error());
   std::string text;
   if (options.json) {
-    text = plan_json(options.list, *plan) + "\n";
+    text = plan_json(options.list, planned->plan) + "\n";
   } else {
-    text = options.graphviz ? plan->to_graphviz() : plan->to_string();
+    text = options.graphviz ? planned->plan.to_graphviz() : planned->plan.to_string() + planned->native;
   }
   std::fputs(text.c_str(), stdout);
   return success;
