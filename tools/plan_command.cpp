@@ -33,7 +33,9 @@ Result<Shown> show_list(const ShowPlanOptions& options, const ExampleList& list)
   }
   const auto device = pianola::Device::open(options.device, {.driver_path = options.driver});
   if (!device) return device.error();
-  if (!options.native) {
+  // What Metal replays are encoders, which are as much the plan as its waves.
+  const bool is_text = !options.json && !options.graphviz;
+  if (!options.native && !(is_text && options.device.starts_with("metal"))) {
     const auto plan = pianola::make_plan(*commands, device->profile(), options.plan);
     if (!plan) return plan.error();
     return Shown{*plan, {}};

@@ -69,12 +69,10 @@ check_msl() {
   local folder=$root/sim/metal/msl file
   mkdir -p "$work/msl"
   : >"$work/msl/metal_stdlib"  # empty: clang's own pass over the text comes after its translation
-  # Apple's library joins these flags; a template steps back where the stand-in does so too.
-  echo 'template <class E, class = decltype(E::mem_none)> constexpr E operator|(E a, E) { return a; }' >"$work/msl/join"
   for file in $(objects metal msl); do
     try "${file#"$work"/}" bash -o pipefail -c '
       clang-19 -E -x c++ -undef -nostdinc -I "$1" -D__METAL_VERSION__=300 "$2" | "$3" |
-        clang-19 -x c++ -std=c++17 -nostdinc -nostdinc++ -I "$4" -include metal_stdlib -include "$1/join" \
+        clang-19 -x c++ -std=c++17 -nostdinc -nostdinc++ -I "$4" -include metal_stdlib \
           -DSIM_METAL_ADDRESS_SPACES -fsyntax-only -Wall -Werror -Wno-unused -Wno-unknown-pragmas -Wno-unknown-attributes -' \
       msl "$work/msl" "$file" "$program" "$folder"
   done

@@ -61,6 +61,11 @@ run "33 lanes are wrong usage" 2 '33' show plan upscale --lanes 33
 run "a dot file and JSON exclude each other" 2 'excludes' show plan upscale --json --graphviz
 run "the default profile needs no device" 0 . show plan diamond
 run "a device's profile can be asked for" 0 . show plan diamond --device cpu
+# Where the build has Metal, what becomes of a plan there.
+if "$pianola" devices | grep -Eq '^metal +yes'; then
+  run "show plan for Metal counts encoders" 0 '^metal: 1 encoders, 0 switches, [0-9]+ barriers' show plan upscale --device metal
+  run "show plan for Metal lists each encoder" 0 '^encoder 0: compute, .* dispatches' show plan decode --device metal
+fi
 run "bench prints a row a list" 0 '^decode +[0-9]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+$' bench decode --device cpu --quick
 is_json "bench --json" bench fill-barrier --device cpu --quick --json
 run "a native form needs a device" 2 'needs --device' show plan decode --native

@@ -17,6 +17,7 @@ struct Settings {
   AlignmentRule alignment = AlignmentRule::mac;
   bool unified_memory = true;
   bool has_device = true;
+  bool argument_buffers = true;  ///< of tier 2; else of tier 1
   bool strict = false;
   bool execute = true;  ///< false: committed work completes without being run, for encoding benchmarks
   uint32_t seed = 1;    ///< orders whatever Metal leaves unordered

@@ -61,7 +61,7 @@ void set_error(NSError** error, NSString* domain, NSInteger code, const std::str
   return sim_metal::settings().unified_memory;
 }
 - (MTLArgumentBuffersTier)argumentBuffersSupport {
-  return MTLArgumentBuffersTier2;
+  return sim_metal::settings().argument_buffers ? MTLArgumentBuffersTier2 : MTLArgumentBuffersTier1;
 }
 - (NSUInteger)maxBufferLength {
   return NSUInteger{1} << 36;

@@ -8,7 +8,12 @@ namespace {
 constexpr size_t stack_size = 32 * 1024;
 }
 
-Fibers::Fibers(size_t most) : stacks_(stack_size * most), contexts_(most), states_(most) {}
+Fibers::Fibers(size_t most)
+    : stacks_(std::make_unique_for_overwrite<char[]>(stack_size * most)), contexts_(most), states_(most) {}
+
+size_t Fibers::stack_bytes() const {
+  return stack_size * contexts_.size();
+}
 
 void Fibers::enter(unsigned low, unsigned high) {
   auto* self = reinterpret_cast<Fibers*>(static_cast<uintptr_t>(high) << 32 | low);

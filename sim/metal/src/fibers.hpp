@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 namespace sim_metal {
@@ -24,15 +25,15 @@ class Fibers {
   void stop_at_barrier();
   [[noreturn]] void abandon();
 
-  const void* stacks() const { return stacks_.data(); }
-  size_t stack_bytes() const { return stacks_.size(); }
+  const void* stacks() const { return stacks_.get(); }
+  size_t stack_bytes() const;
 
  private:
   enum class State : uint8_t { ready, stopped, over };
   static void enter(unsigned low, unsigned high);
   void prepare(uint32_t thread);
 
-  std::vector<char> stacks_;
+  std::unique_ptr<char[]> stacks_;  ///< not cleared: most of it is never touched
   std::vector<ucontext_t> contexts_;
   std::vector<State> states_;
   const std::function<void(uint32_t)>* body_ = nullptr;

@@ -196,7 +196,7 @@ void DispatchRun::run_groups() {
   x_.allow(contexts_.data(), contexts_.size() * sizeof(msl::Context));
   x_.allowed.push_back(own_stack());
   x_.allowed.push_back(image_of(command_.kernel));
-  if (command_.library->uses_barrier) {
+  if (command_.kernel->uses_barrier != 0) {
     fibers_.emplace(group_size());
     x_.allow(fibers_->stacks(), fibers_->stack_bytes());
     x_.fibers = &*fibers_;

@@ -40,6 +40,7 @@ struct Kernel {
   int parameter_count;
   const Parameter* parameters;
   int max_threads;  ///< stated by the source, or 0
+  int uses_barrier;
 };
 
 /// A loaded shared object.
@@ -47,7 +48,6 @@ struct Library {
   ~Library();
   void* handle = nullptr;
   std::vector<const Kernel*> kernels;
-  bool uses_barrier = false;
 };
 
 /// A value, or what is wrong with the source.
@@ -60,7 +60,6 @@ using Macros = std::map<std::string, std::string>;
 struct Translation {
   std::string code;    ///< the kernels themselves
   std::string tables;  ///< descriptions of their parameters
-  bool uses_barrier = false;
 };
 OrText<Translation> translate(const std::string& preprocessed);
 

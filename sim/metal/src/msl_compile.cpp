@@ -95,14 +95,28 @@ constexpr const char* instrumented_flags =
     " -mllvm -asan-memory-access-callback-prefix=sim_metal_ -mllvm -asan-stack=0 -mllvm -asan-globals=0"
     " -mllvm -asan-opt-same-temp=0 -mllvm -asan-kernel-mem-intrinsic-prefix=1 ";
 
-OrText<std::shared_ptr<Library>> load(const std::string& path, bool uses_barrier) {
+OrText<std::shared_ptr<Library>> load(const std::string& path) {
   auto library = std::make_shared<Library>();
   library->handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library->handle == nullptr) return std::string(dlerror());
-  library->uses_barrier = uses_barrier;
   const auto* kernel = static_cast<const Kernel*>(dlsym(library->handle, "sim_metal_kernels"));
   for (; kernel != nullptr && kernel->name != nullptr; ++kernel) library->kernels.push_back(kernel);
   return library;
+}
+
+/// Where the compiled code of this translation is kept from process to process: a file in the folder SIM_METAL_CACHE,
+/// named after all that went into it. Empty without such a folder.
+std::string cached_name(const Translation& translation) {
+  const char* folder = std::getenv("SIM_METAL_CACHE");
+  if (folder == nullptr || *folder == 0) return {};
+  std::error_code ignored;
+  fs::create_directories(folder, ignored);
+  std::string all = translation.code + translation.tables + common_flags + instrumented_flags;
+  for (const char* header : {"/metal_stdlib", "/metal_functions"})
+    all += read_file(SIM_METAL_MSL_FOLDER + std::string(header));
+  char name[32];
+  std::snprintf(name, sizeof name, "/%016zx.so", std::hash<std::string>()(all));
+  return folder + std::string(name);
 }
 
 OrText<std::shared_ptr<Library>> build(const std::string& source, const Macros& macros) {
@@ -114,6 +128,8 @@ OrText<std::shared_ptr<Library>> build(const std::string& source, const Macros& 
   if (translated.index() == 1) return std::get<1>(std::move(translated));
   const auto& translation = std::get<0>(translated);
 
+  const std::string cached = cached_name(translation);
+  if (!cached.empty() && fs::exists(cached)) return load(cached);
   write_file(folder / "check.cpp", translation.code);  // without the tables: they cast address spaces away
   Outcome outcome =
       run(common_flags + std::string("-DSIM_METAL_ADDRESS_SPACES -fsyntax-only ") + quoted(folder / "check.cpp"));
@@ -122,7 +138,12 @@ OrText<std::shared_ptr<Library>> build(const std::string& source, const Macros& 
   outcome = run(std::string(common_flags) + instrumented_flags + quoted(folder / "kernels.cpp") + " -o " +
                 quoted(folder / "kernels.so"));
   if (outcome.status != 0) return std::move(outcome.text);
-  return load(folder / "kernels.so", translation.uses_barrier);
+  if (cached.empty()) return load(folder / "kernels.so");
+  std::error_code failed;  // under a name of its own first: others may read and write the same file now
+  const std::string own = cached + std::to_string(getpid());
+  fs::copy_file(folder / "kernels.so", own, failed);
+  if (!failed) fs::rename(own, cached, failed);
+  return load(failed ? folder / "kernels.so" : cached);
 }
 
 }  // namespace

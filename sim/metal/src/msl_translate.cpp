@@ -72,6 +72,10 @@ const char* builtin(const std::string& attribute) {
   return found == members.end() ? nullptr : found->second;
 }
 
+bool is_barrier(const Token& token) {
+  return token.text == "threadgroup_barrier" || token.text == "simdgroup_barrier";
+}
+
 class Translator {
  public:
   explicit Translator(const std::string& source) : t_(lex(source)) {}
@@ -93,7 +97,8 @@ class Translator {
   std::vector<Attribute> pending_;  ///< attributes before a kernel
   int braces_ = 0;
   int parentheses_ = 0;
-  bool uses_barrier_ = false;
+  size_t body_end_ = 0;               ///< of the kernel at hand
+  bool helpers_use_barrier_ = false;  ///< a function that is no kernel has one: any kernel may call it
 };
 
 OrText<Translation> Translator::run() {
@@ -101,10 +106,11 @@ OrText<Translation> Translator::run() {
   if (!errors_.empty()) return errors_;
   Translation result;
   result.code = std::move(code_);
-  result.tables = "\nnamespace sim_metal {\n" + tables_ +
-                  "extern \"C\" __attribute__((visibility(\"default\"))) const kernel_entry sim_metal_kernels[] = {" +
-                  kernels_ + "{nullptr, nullptr, 0, nullptr, 0}};\n}\n";
-  result.uses_barrier = uses_barrier_;
+  result.tables =
+      "\nnamespace sim_metal {\nenum { helpers_use_barrier = " + std::to_string(helpers_use_barrier_ ? 1 : 0) +
+      " };\n" + tables_ +
+      "extern \"C\" __attribute__((visibility(\"default\"))) const kernel_entry sim_metal_kernels[] = {" + kernels_ +
+      "{nullptr, nullptr, 0, nullptr, 0, 0}};\n}\n";
   return result;
 }
 
@@ -125,7 +131,7 @@ size_t Translator::step(size_t at) {
   if (token.is(";") || token.is("}")) pending_.clear();
   if (token.is_name()) {
     const bool top = braces_ == 0 && parentheses_ == 0;
-    if (token.text == "threadgroup_barrier" || token.text == "simdgroup_barrier") uses_barrier_ = true;
+    if (is_barrier(token)) helpers_use_barrier_ = helpers_use_barrier_ || at >= body_end_;
     if (token.text == "struct" && braces_ == 0) read_struct(at);
     if (token.text == "kernel" && top) read_kernel(at);
     if (token.text == "threadgroup") return copy_threadgroup(at);
@@ -206,11 +212,16 @@ void Translator::read_kernel(size_t at) {
   pending_.clear();
   std::string rows, arguments;
   int count = 0;
-  read_parameters(name, open, closing(t_, open, "(", ")"), rows, arguments, count);
+  const size_t close = closing(t_, open, "(", ")");
+  read_parameters(name, open, close, rows, arguments, count);
+  const size_t body = skip_space(t_, close + 1);
+  if (body < t_.size() && t_[body].is("{")) body_end_ = closing(t_, body, "{", "}");
+  bool has_barrier = false;
+  for (size_t i = body; i < body_end_; ++i) has_barrier = has_barrier || is_barrier(t_[i]);
   tables_ += "static const parameter_entry p_" + name + "[] = {" + rows + "};\nstatic void r_" + name +
              "(const context* c) { ::" + name + "(" + arguments + "); }\n";
   kernels_ += "{\"" + name + "\", r_" + name + ", " + std::to_string(count) + ", p_" + name + ", " +
-              std::to_string(max_threads) + "}, ";
+              std::to_string(max_threads) + ", " + (has_barrier ? "1" : "helpers_use_barrier") + "}, ";
 }
 
 void Translator::read_parameters(const std::string& kernel, size_t open, size_t close, std::string& rows,

@@ -33,8 +33,8 @@ class MetalMemory final : public Memory {
 
  private:
   MetalDevice& device_;
+  std::shared_ptr<void> owner_;  ///< outlives the buffer, which may lie over its memory
   Ref<id<MTLBuffer>> buffer_;
-  std::shared_ptr<void> owner_;
   std::byte* native_ = nullptr;
   std::byte* host_ = nullptr;
 };

@@ -18,7 +18,7 @@ constexpr uint64_t word = 4;   ///< what blits need at most
 }  // namespace
 
 MetalMemory::MetalMemory(MetalDevice& device, Ref<id<MTLBuffer>> buffer, std::shared_ptr<void> owner)
-    : device_(device), buffer_(std::move(buffer)), owner_(std::move(owner)) {
+    : device_(device), owner_(std::move(owner)), buffer_(std::move(buffer)) {
   native_ = reinterpret_cast<std::byte*>([buffer_.get() gpuAddress]);
   const bool is_private = [buffer_.get() storageMode] == MTLStorageModePrivate;
   if (!is_private) host_ = static_cast<std::byte*>([buffer_.get() contents]);

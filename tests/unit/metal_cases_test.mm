@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Long lists, far ranges and memory of the host on the software Metal.
+#include <gtest/gtest.h>
+
+#include <sys/mman.h>
+
+#include <array>
+#include <cstring>
+#include <random>
+
+#include "pianola/pianola.hpp"
+#include "sim_metal.hpp"
+
+namespace pianola::metal_test {
+namespace {
+
+/// Pages that cost nothing until they are touched.
+class Pages {
+ public:
+  explicit Pages(size_t size)
+      : size_(size),
+        at_(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
+  ~Pages() { munmap(at_, size_); }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+  uint8_t* data() const { return static_cast<uint8_t*>(at_); }
+
+ private:
+  size_t size_;
+  void* at_;
+};
+
+class MetalCases : public testing::Test {
+ protected:
+  void SetUp() override {
+    sim_metal::configure({});
+    sim_metal::take_findings();
+    auto opened = Device::open("metal");
+    ASSERT_TRUE(opened) << to_string(opened.error());
+    device = *opened;
+  }
+  void TearDown() override {
+    for (const auto& finding : sim_metal::take_findings()) ADD_FAILURE() << finding;
+  }
+  Device device;
+};
+
+constexpr size_t buffer_total = 12;
+constexpr uint32_t elements = 96;
+using Contents = std::array<std::vector<uint32_t>, buffer_total>;
+
+/// 1,000 dispatches of integer kernels over a dozen buffers; every order is left to the plan.
+Result<CommandBuffer> record_thousand(const KernelLibrary& kernels) {
+  std::mt19937 random(1000);
+  Recorder rec;
+  std::vector<BufferRef> slots;
+  for (size_t i = 0; i < buffer_total; ++i) slots.push_back(rec.buffer(std::to_string(i), 4 * elements));
+  for (int i = 0; i < 1000; ++i) {
+    const auto pick = [&] { return slots[random() % buffer_total]; };
+    const BufferRef to = pick();
+    BufferRef a = pick();
+    BufferRef b = pick();
+    while (a.slot == to.slot) a = pick();
+    while (b.slot == to.slot) b = pick();
+    const auto factor = static_cast<uint32_t>(random());
+    if (random() % 3 == 0) {
+      rec.dispatch(kernels["multiply_add"], {.groups = {2}, .constants = {factor, 7U, elements}, .bindings = {to}});
+    } else {
+      rec.dispatch(kernels["combine"], {.groups = {2}, .constants = {factor, elements}, .bindings = {a, b, to}});
+    }
+  }
+  return rec.finish();
+}
+
+Result<Contents> run_thousand(const Device& device, const CommandBuffer& commands, uint32_t replays) {
+  std::vector<Buffer> buffers;
+  InstantiateOptions options;
+  options.plan.ordering = Ordering::inferred;
+  for (uint32_t i = 0; i < buffer_total; ++i) {
+    auto buffer = device.allocate(4 * elements);
+    if (!buffer) return buffer.error();
+    if (auto done = buffer->write(0, std::vector<uint32_t>(elements, i + 1)); !done) return done.error();
+    buffers.push_back(*buffer);
+    options.bindings.push_back({std::to_string(i), *buffer});
+  }
+  auto graph = device.instantiate(commands, options);
+  if (!graph) return graph.error();
+  for (uint32_t i = 0; i < replays; ++i) {
+    auto submission = device.queue().submit(*graph);
+    if (!submission) return submission.error();
+    if (auto done = submission->wait(); !done) return done.error();
+  }
+  Contents contents;
+  for (size_t i = 0; i < buffer_total; ++i) {
+    contents[i].resize(elements);
+    if (auto done = buffers[i].read(0, contents[i]); !done) return done.error();
+  }
+  return contents;
+}
+
+}  // namespace
+
+TEST_F(MetalCases, AThousandDispatchesLeaveTheCpusBytes) {
+  const auto kernels = KernelLibrary::load(PIANOLA_TEST_KERNELS);
+  ASSERT_TRUE(kernels) << to_string(kernels.error());
+  const auto commands = record_thousand(*kernels);
+  ASSERT_TRUE(commands) << to_string(commands.error());
+  const auto cpu = Device::open("cpu", {.serial = true});
+  ASSERT_TRUE(cpu);
+  const auto wanted = run_thousand(*cpu, *commands, 2);
+  ASSERT_TRUE(wanted) << to_string(wanted.error());
+  for (uint32_t seed = 1; seed <= 5; ++seed) {
+    sim_metal::Settings settings;
+    settings.seed = seed;
+    sim_metal::configure(settings);
+    const auto got = run_thousand(device, *commands, 2);
+    ASSERT_TRUE(got) << to_string(got.error());
+    ASSERT_EQ(*got, *wanted) << "seed " << seed;
+  }
+}
+
+// S3
+TEST_F(MetalCases, RangesPastFourGibibytesAreReachedByBlitsAndKernels) {
+  constexpr uint64_t far = uint64_t{4} << 30;
+  constexpr uint64_t size = far + (1 << 20);
+  const Pages pages(size);
+  const auto memory = Buffer::import(device, {.pointer = pages.data(), .size = size});
+  ASSERT_TRUE(memory) << to_string(memory.error());
+  Recorder rec;
+  const auto x = rec.buffer(*memory);
+  rec.fill(x.view(far + 1, 3), uint8_t{7}).fill(x.view(far + 4096, 1 << 19), uint8_t{9}).barrier();
+  rec.copy(x.view(5, 3), x.view(far + 1, 3)).copy(x.view(64, 256), x.view(far + 4096, 256));
+  rec.copy(x.view(far + 65, 2), x.view(far + 2, 2));
+  const auto submission = device.queue().run(*rec.finish());
+  ASSERT_TRUE(submission && submission->wait());
+  const uint8_t* at = pages.data();
+  EXPECT_EQ(std::vector<uint8_t>(at + 4, at + 9), (std::vector<uint8_t>{0, 7, 7, 7, 0}));
+  EXPECT_EQ(std::vector<uint8_t>(at + 64, at + 320), std::vector<uint8_t>(256, 9));
+  EXPECT_EQ(std::vector<uint8_t>(at + far, at + far + 5), (std::vector<uint8_t>{0, 7, 7, 7, 0}));
+  EXPECT_EQ(std::vector<uint8_t>(at + far + 64, at + far + 68), (std::vector<uint8_t>{0, 7, 7, 0}));
+}
+
+TEST_F(MetalCases, HostMemoryIsImportedFromTheStartOfAPageOn) {
+  const Pages pages(8192);
+  std::memset(pages.data(), 1, 8192);
+  auto owner = std::make_shared<int>(0);
+  {
+    const auto memory = Buffer::import(device, {.pointer = pages.data(), .size = 5001, .owner = owner});
+    ASSERT_TRUE(memory) << to_string(memory.error());
+    EXPECT_EQ(memory->size(), 5001U);
+    Recorder rec;
+    rec.fill(rec.buffer(*memory), uint8_t{2});
+    ASSERT_TRUE((*device.queue().run(*rec.finish())).wait());
+    EXPECT_EQ(owner.use_count(), 2);
+  }
+  ASSERT_TRUE(device.queue().wait_idle());
+  EXPECT_EQ(owner.use_count(), 1);
+  EXPECT_EQ(pages.data()[5000], 2);
+  EXPECT_EQ(pages.data()[5001], 1);
+}
+
+TEST_F(MetalCases, HostMemoryThatStartsWithinAPageIsRefused) {
+  const Pages pages(8192);
+  const auto memory = Buffer::import(device, {.pointer = pages.data() + 64, .size = 100});
+  ASSERT_FALSE(memory);
+  EXPECT_EQ(memory.error().code, Errc::unsupported);
+  EXPECT_NE(memory.error().message.find("page"), std::string::npos) << memory.error().message;
+  const auto large = Buffer::import(device, {.pointer = pages.data(), .size = uint64_t{1} << 40});
+  ASSERT_FALSE(large);
+  EXPECT_EQ(large.error().code, Errc::limit_exceeded);
+}
+
+}  // namespace pianola::metal_test

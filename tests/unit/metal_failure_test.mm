@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each call and each command buffer of one whole run fails once, on devices with and without memory of their own.
+#include <gtest/gtest.h>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "metal_kernels.hpp"
+#include "sim_metal.hpp"
+
+namespace pianola::metal_test {
+namespace {
+
+/// The parameter: unified memory.
+class MetalFailure : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    sim_metal::clear_faults();
+    sim_metal::take_findings();
+    sim_metal::Settings settings;
+    settings.unified_memory = GetParam();
+    sim_metal::configure(settings);
+    ASSERT_NE(page_, MAP_FAILED);
+    ASSERT_TRUE(everything()) << "and what is made once a process is made now";
+    live_ = sim_metal::live_objects();
+  }
+  void TearDown() override {
+    for (const auto& finding : sim_metal::take_findings()) ADD_FAILURE() << finding;
+    sim_metal::clear_faults();
+    sim_metal::configure({});
+    munmap(page_, page_size);
+  }
+
+  /// Opens a device, imports and fills memory, runs every kind of command, reads back.
+  Result<> everything() const {
+    auto device = Device::open("metal");
+    if (!device) return device.error();
+    auto host = Buffer::import(*device, {.pointer = page_, .size = page_size, .kind = MemoryKind::upload});
+    if (!host) return host.error();
+    auto first = device->allocate(size);
+    if (!first) return first.error();
+    auto second = device->allocate(size);
+    if (!second) return second.error();
+    if (auto done = first->write(3, std::vector<uint8_t>(10, 1)); !done) return done;
+    auto commands = record();
+    if (!commands) return commands.error();
+    auto graph = device->instantiate(*commands);
+    if (!graph) return graph.error();
+    auto submission = device->queue().submit(*graph, {.bindings = {{"a", *first}, {"b", *second}, {"host", *host}}});
+    if (!submission) return submission.error();
+    if (auto done = submission->wait(); !done) return done;
+    std::vector<uint8_t> bytes(10);
+    return second->read(5, bytes);
+  }
+
+  Result<CommandBuffer> record() const {
+    Recorder rec;
+    const auto a = rec.buffer("a", size);
+    const auto b = rec.buffer("b", size);
+    const auto host = rec.buffer("host", size, {.kind = MemoryKind::upload});
+    rec.update(a, std::vector<uint32_t>(size / 4, 3)).barrier();
+    rec.dispatch(kernels_["add"], {.groups = {2}, .constants = {1U, 64U}, .bindings = {a, b}}).barrier();
+    rec.fill(a.view(1, 3), uint8_t{1}).copy(b, host).barrier();
+    std::vector<BufferRef> many(40, a);
+    many.push_back(b);
+    rec.dispatch(kernels_["sum40"], {.groups = {1}, .bindings = many});
+    return rec.finish();
+  }
+
+  /// Objects of a run that is over go a moment after its last wait returns.
+  void expect_nothing_leaked(uint32_t number) const {
+    for (int i = 0; i < 1000 && sim_metal::live_objects() != live_; ++i) usleep(1000);
+    EXPECT_EQ(sim_metal::live_objects(), live_) << "number " << number;
+  }
+
+  static constexpr size_t page_size = 4096;
+  static constexpr uint64_t size = 4096;
+  KernelLibrary kernels_ = test_kernels();
+  long live_ = 0;
+
+ private:
+  void* page_ = mmap(nullptr, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+};
+
+}  // namespace
+
+TEST_P(MetalFailure, EveryCallThatCanFailGivesAnErrorLeaksNothingAndCanBeRetried) {
+  const uint32_t before = sim_metal::fallible_calls();
+  ASSERT_TRUE(everything());
+  const uint32_t calls = sim_metal::fallible_calls() - before;
+  EXPECT_GT(calls, 15U);
+  for (uint32_t n = 0; n < calls; ++n) {
+    sim_metal::fail_call(n);
+    const auto result = everything();
+    ASSERT_FALSE(result) << "call " << n;
+    EXPECT_TRUE(result.error().code == Errc::out_of_memory || result.error().code == Errc::compile_failed ||
+                result.error().code == Errc::missing_kernel)
+        << "call " << n << ": " << to_string(result.error());
+    EXPECT_FALSE(result.error().native_call.empty()) << "call " << n;
+    sim_metal::clear_faults();
+    expect_nothing_leaked(n);
+    EXPECT_TRUE(everything()) << "after call " << n;
+  }
+}
+
+TEST_P(MetalFailure, EveryCommandBufferThatFailsGivesAnErrorLeaksNothingAndCanBeRetried) {
+  sim_metal::reset_counts();
+  ASSERT_TRUE(everything());
+  const uint32_t buffers = sim_metal::counts().command_buffers;
+  EXPECT_EQ(buffers, GetParam() ? 1U : 4U);  // private memory: a read and a write around the job, and a read after it
+  for (uint32_t n = 0; n < buffers; ++n) {
+    for (const auto& [native, code] :
+         {std::pair{3, Errc::execution_failed}, std::pair{8, Errc::out_of_memory}, std::pair{11, Errc::device_lost}}) {
+      sim_metal::fail_command_buffer(n, native);
+      const auto result = everything();
+      ASSERT_FALSE(result) << "command buffer " << n;
+      EXPECT_EQ(result.error().code, code) << to_string(result.error());
+      EXPECT_EQ(result.error().native_code, native);
+      sim_metal::clear_faults();
+      expect_nothing_leaked(n);
+    }
+    EXPECT_TRUE(everything()) << "after command buffer " << n;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Memory, MetalFailure, testing::Bool(), [](const testing::TestParamInfo<bool>& info) {
+  return std::string(info.param ? "Unified" : "Discrete");
+});
+
+}  // namespace pianola::metal_test
