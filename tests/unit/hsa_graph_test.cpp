@@ -28,7 +28,9 @@ class HsaGraph : public ::testing::Test {
     ASSERT_EQ(hip->graph_create(&graph, 0), hip::success);
   }
   void TearDown() override {
-    if (exec != nullptr) EXPECT_EQ(hip->exec_destroy(exec), hip::success);
+    if (exec != nullptr) {
+      EXPECT_EQ(hip->exec_destroy(exec), hip::success);
+    }
     EXPECT_EQ(hip->graph_destroy(graph), hip::success);
     EXPECT_EQ(hip->stream_destroy(stream), hip::success);
     for (void* block : blocks) EXPECT_EQ(hip->memory_free(block), hip::success);
