@@ -21,7 +21,7 @@ class HsaGraph : public ::testing::Test {
  protected:
   void SetUp() override {
     sim.set_seed(1);
-    Result<const hip::Api*> loaded = hip::load(PIANOLA_SIM_AMD);
+    Result<const hip::Api*> loaded = driver_graph::load<hip::Vendor>(PIANOLA_SIM_AMD);
     ASSERT_TRUE(loaded) << to_string(loaded.error());
     hip = &(*loaded)->f;
     ASSERT_EQ(hip->stream_create(&stream, hip::stream_non_blocking), hip::success);
@@ -43,19 +43,19 @@ class HsaGraph : public ::testing::Test {
     blocks.push_back(block);
     return static_cast<std::byte*>(block);
   }
-  hip::NodeHandle add_set(std::byte* block, const std::vector<hip::NodeHandle>& after = {}) {
+  hip::Node add_set(std::byte* block, const std::vector<hip::Node>& after = {}) {
     hip::MemsetNodeParams params{};
     params.destination = block;
     params.value = 1;
     params.element_size = 1;
     params.width = size;
     params.height = 1;
-    hip::NodeHandle node = nullptr;
+    hip::Node node = nullptr;
     EXPECT_EQ(hip->graph_add_memset(&node, graph, after.data(), after.size(), &params), hip::success);
     return node;
   }
-  hip::NodeHandle add_copy(std::byte* to, const std::byte* from, const std::vector<hip::NodeHandle>& after = {}) {
-    hip::NodeHandle node = nullptr;
+  hip::Node add_copy(std::byte* to, const std::byte* from, const std::vector<hip::Node>& after = {}) {
+    hip::Node node = nullptr;
     EXPECT_EQ(
         hip->graph_add_copy(&node, graph, after.data(), after.size(), to, from, size, hip::CopyKind::device_to_device),
         hip::success);
@@ -80,9 +80,9 @@ class HsaGraph : public ::testing::Test {
 
   sim::SimDriver sim{PIANOLA_SIM_AMD};
   const hip::Functions* hip = nullptr;
-  hip::StreamHandle stream = nullptr;
-  hip::GraphHandle graph = nullptr;
-  hip::ExecHandle exec = nullptr;
+  hip::Stream stream = nullptr;
+  hip::GraphObject graph = nullptr;
+  hip::Exec exec = nullptr;
   std::vector<void*> blocks;
 };
 
@@ -114,7 +114,7 @@ TEST_F(HsaGraph, TheRuntimeForgetsAnEdgeAsTheQuirkTableSays) {
   add_copy(copied, from, {second});
   add_copy(to, from, {first, second});
   const bool is_lost = wrong_launches(to) > 0;
-  EXPECT_EQ(is_lost, !hip::quirks_of((*hip::load(PIANOLA_SIM_AMD))->version).edges);
+  EXPECT_EQ(is_lost, !hip::quirks_of((*driver_graph::load<hip::Vendor>(PIANOLA_SIM_AMD))->version).edges);
 }
 
 TEST_F(HsaGraph, AChainKeepsTheOrderThatEdgesLose) {
