@@ -11,6 +11,8 @@ using std::chrono::steady_clock;
 
 /// How long a thread looks at events before it lets itself be woken, which takes some 50 us more.
 constexpr auto patience = std::chrono::milliseconds(5);
+/// For how much of it the thread keeps the processor for itself. Where others want it, it is away for milliseconds.
+constexpr auto greed = std::chrono::microseconds(500);
 /// How long work that nobody waits for may lie unfinished before the queue's thread takes care of it.
 constexpr auto tick = std::chrono::milliseconds(1);
 constexpr int idle_ticks = 10;
@@ -87,6 +89,7 @@ void Flights::finish() {
 /// Nothing if neither the work is done nor an error tells more before the time is over.
 std::optional<Result<>> Flights::look_at(Event event, const std::atomic<bool>& is_met, Deadline until) const {
   const DriverTable& table = driver_->table();
+  const steady_clock::time_point greedy_until = steady_clock::now() + greed;
   for (;;) {
     const Result<bool> done = table.event_is_done(table.api, event);
     if (!done) {
@@ -95,7 +98,9 @@ std::optional<Result<>> Flights::look_at(Event event, const std::atomic<bool>& i
     }
     if (*done) return Result<>();
     if (is_met.load(std::memory_order_acquire) || has_passed(until)) return std::nullopt;
-    std::this_thread::yield();
+    if (has_passed(greedy_until)) std::this_thread::yield();
+    // Drivers answer under locks that others may want.
+    for (int i = 0; i < 100; ++i) (void)is_met.load(std::memory_order_acquire);
   }
 }
 
