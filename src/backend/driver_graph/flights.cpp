@@ -185,8 +185,9 @@ void Flights::complete_front(Lock& lock) {
   // An error of the call itself does not mean that the work has ended.
   if (!done) (void)block_on(flight.event.get());
   lock.lock();
-  --flight.watchers;
+  // Watched until the lock is not let go of any more: another job may use the flight again otherwise.
   changed_.wait(lock, [&] { return !is_completing() || flying_.empty(); });
+  --flight.watchers;
   complete(lock, flight, std::move(done));
 }
 
