@@ -84,6 +84,7 @@ struct Vendor {
   using Functions = cuda::Functions;
   using KernelNodeParams = cuda::KernelNodeParams;
   using MemsetNodeParams = cuda::MemsetNodeParams;
+  using LaunchMutex = driver_graph::NoMutex;
   static constexpr const char* name = "CUDA driver";
   static constexpr std::array libraries = {"libcuda.so.1"};
   static constexpr std::array marker_libraries = {"libnvToolsExt.so.1"};

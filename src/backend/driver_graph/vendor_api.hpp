@@ -8,6 +8,7 @@
 //   words         a status' name and text in the driver's own words
 //   marker_*      the profiler's libraries, and what opens and closes a range in them
 //   make_table    the DriverTable of a device
+//   LaunchMutex   a mutex held while kernels are given arguments or launched; NoMutex if the driver needs none
 #pragma once
 
 #include <map>
@@ -21,11 +22,17 @@
 
 namespace pianola::driver_graph {
 
+struct NoMutex {
+  void lock() {}
+  void unlock() {}
+};
+
 template <class Vendor>
 struct VendorApi {
   explicit VendorApi(Symbols& symbols) : f(symbols) {}
   typename Vendor::Functions f;
   int version = 0;  ///< as the driver counts
+  mutable typename Vendor::LaunchMutex launch_mutex;
   Markers markers = Markers::load(Vendor::marker_libraries, Vendor::marker_push, Vendor::marker_pop);
 
   /// An Error for a call that did not succeed, with the driver's own words.

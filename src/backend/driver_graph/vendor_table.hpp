@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <mutex>
 
 #include "backend/driver_graph/vendor_api.hpp"
 
@@ -81,6 +82,7 @@ class VendorTable {
       return api_of(self).call(api_of(self).f.stream_add_callback, stream, callback, data, 0U);
     };
     table.stream_kernel = [](const void* self, Stream stream, const KernelCall& call) {
+      const std::lock_guard lock(api_of(self).launch_mutex);
       const auto& [gx, gy, gz] = call.groups;
       const auto& [bx, by, bz] = call.workgroup;
       return api_of(self).call(api_of(self).f.launch, call.function, gx, gy, gz, bx, by, bz, 0U, stream, call.arguments,
@@ -138,6 +140,7 @@ class VendorTable {
     };
     table.add_kernel = [](const void* self, GraphObject graph, std::span<const Node> after, const KernelCall& call) {
       const KernelNodeParams params = params_of(call);
+      const std::lock_guard lock(api_of(self).launch_mutex);
       return api_of(self).make(api_of(self).f.graph_add_kernel, graph, after.data(), after.size(), &params);
     };
     table.instantiate = [](const void* self, GraphObject graph) {
@@ -147,10 +150,12 @@ class VendorTable {
       return api_of(self).call(api_of(self).f.exec_destroy, exec);
     };
     table.exec_launch = [](const void* self, Exec exec, Stream stream) {
+      const std::lock_guard lock(api_of(self).launch_mutex);
       return api_of(self).call(api_of(self).f.graph_launch, exec, stream);
     };
     table.set_kernel = [](const void* self, Exec exec, Node node, const KernelCall& call) {
       const KernelNodeParams params = params_of(call);
+      const std::lock_guard lock(api_of(self).launch_mutex);
       return api_of(self).call(api_of(self).f.exec_set_kernel, exec, node, &params);
     };
   }

@@ -82,6 +82,9 @@ struct Vendor {
   using Functions = hip::Functions;
   using KernelNodeParams = hip::KernelNodeParams;
   using MemsetNodeParams = hip::MemsetNodeParams;
+  /// Arguments lie in the function itself until a launch has copied them, and what adds or launches nodes takes no lock
+  /// (ihipLaunchKernel_validate() in hip_module.cpp). Test: ApiThreads.* over AMD's own runtime.
+  using LaunchMutex = std::mutex;
   static constexpr const char* name = "HIP runtime";
   /// The plain name comes last: it is for compiling, and on a machine with several versions nobody knows which it is.
   static constexpr std::array libraries = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
