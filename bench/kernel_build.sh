@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What a target adds to the build of a kernel, and how large its code is: rows of the table in docs/benchmarks.md.
-# Times are processor seconds, which other work on the machine changes little: medians of five builds with the target
+# Times are processor seconds, which other work on the machine changes little: medians of three builds with the target
 # less those without it, taken in turn, one compiler at a time and nothing kept.
 # usage: bench/kernel_build.sh PIANOLA [SOURCE.k...]    default: the examples with one kernel each
 set -euo pipefail
@@ -29,7 +29,7 @@ for source in "$@"; do
   name=$(basename "$source" .k)
   : >"$work/alone"
   for target in "${targets[@]}"; do : >"$work/$target"; done
-  for _ in 1 2 3 4 5; do
+  for _ in 1 2 3; do
     alone=$(build "$source" x86-64)
     echo "$alone" >>"$work/alone"
     for target in "${targets[@]}"; do

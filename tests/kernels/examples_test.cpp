@@ -37,21 +37,23 @@ TEST_F(ExampleKernels, Saxpy) {
 }
 
 TEST_F(ExampleKernels, Convolution) {
-  constexpr int width = 200;
-  constexpr int height = 21;
-  std::vector<float> pixels = noise(size_t{width} * height);
-  std::vector<float> weights = noise(9);
-  std::vector<double> right(pixels.size());
-  for (int i = 0; i < width * height * 9; ++i) {
-    const int from_x = std::clamp(i / 9 % width + i % 3 - 1, 0, width - 1);
-    const int from_y = std::clamp(i / 9 / width + i % 9 / 3 - 1, 0, height - 1);
-    right[static_cast<size_t>(i / 9)] +=
-        static_cast<double>(weights[static_cast<size_t>(i % 9)]) * pixels[static_cast<size_t>(from_y * width + from_x)];
+  for (const int width : {1, 2, 3, 64, 66, 200}) {
+    const int height = width % 5 + 1;
+    std::vector<float> pixels = noise(static_cast<size_t>(width * height));
+    std::vector<float> weights = noise(9);
+    std::vector<double> right(pixels.size());
+    for (int i = 0; i < width * height * 9; ++i) {
+      const int from_x = std::clamp(i / 9 % width + i % 3 - 1, 0, width - 1);
+      const int from_y = std::clamp(i / 9 / width + i % 9 / 3 - 1, 0, height - 1);
+      right[static_cast<size_t>(i / 9)] += static_cast<double>(weights[static_cast<size_t>(i % 9)]) *
+                                           pixels[static_cast<size_t>(from_y * width + from_x)];
+    }
+    std::vector<float> result(pixels.size());
+    const auto w = static_cast<uint32_t>(width);
+    const auto h = static_cast<uint32_t>(height);
+    ASSERT_TRUE(run("convolve3x3", {groups_for(w, 64), groups_for(h, 4), 1}, {pixels, weights, result}, {w, h}));
+    expect_near(result, right, 9);
   }
-  std::vector<float> result(pixels.size());
-  ASSERT_TRUE(run("convolve3x3", {groups_for(width, 64), groups_for(height, 4), 1}, {pixels, weights, result},
-                  {width, height}));
-  expect_near(result, right, 9);
 }
 
 TEST_F(ExampleKernels, Reduction) {
