@@ -95,11 +95,10 @@ struct Vendor {
     return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
   }
   static std::pair<const char*, const char*> words(const Functions& f, Status status) {
-    const char* name = nullptr;
-    const char* text = nullptr;
-    (void)f.error_name(status, &name);
-    (void)f.error_string(status, &text);
-    return {name, text};
+    std::pair<const char*, const char*> found;
+    (void)f.error_name(status, &found.first);
+    (void)f.error_string(status, &found.second);
+    return found;
   }
   static Result<driver_graph::DriverTable> make_table(const driver_graph::VendorApi<Vendor>& api, int ordinal);
 };
