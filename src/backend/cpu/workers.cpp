@@ -89,6 +89,17 @@ struct Step {
   }
 };
 
+/// A whole replay; another thread does it where the arena has no place left for the calling one.
+struct Enter {
+  Replay* replay;
+  SegmentState* state;
+  PIANOLA_UNSEEN void operator()() const {
+    acquire(state);
+    state->run(*replay);
+    release(state);
+  }
+};
+
 }  // namespace
 
 void SegmentState::start(uint32_t segment) {
@@ -154,7 +165,9 @@ Workers::Workers(uint32_t threads) : arena_(std::make_unique<Arena>(threads)) {}
 Workers::~Workers() = default;
 
 void Workers::run(Replay& replay, SegmentState& state) {
-  arena_->arena.execute([&] { state.run(replay); });
+  release(&state);
+  arena_->arena.execute(Enter{&replay, &state});
+  acquire(&state);
 }
 
 }  // namespace pianola::backend::cpu
