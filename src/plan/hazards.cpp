@@ -207,7 +207,7 @@ void Hazards::mark(Interval& interval, bool is_write, uint32_t seal) {
 void Hazards::unite(Memory& memory, const Intervals::Span& span, uint32_t seal) {
   Interval all;
   for (auto at = span.first; at != span.last; ++at) {
-    for (MarkList Interval::* list : {&Interval::readers, &Interval::writers}) {
+    for (MarkList Interval::* const list : {&Interval::readers, &Interval::writers}) {
       // What a write has waited for was said of its own interval only.
       marks_.filter(at->second.*list, [](Mark& mark) {
         mark.seal = 0;
