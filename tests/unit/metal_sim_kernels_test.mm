@@ -69,9 +69,12 @@ TEST_F(SimMetalKernels, QueuesAreOrderedByEventsOnly) {
   auto set = pipeline("set_bytes");
   id<MTLCommandQueue> second = [device newCommandQueue];
   id<MTLSharedEvent> event = [device newSharedEvent];
+  id<MTLSharedEvent> gate = [device newSharedEvent];  // neither ends before both are committed
   const auto both = [&](bool wait, uint64_t value) {
     @autoreleasepool {
       id<MTLCommandBuffer> one = [queue commandBuffer], two = [second commandBuffer];
+      [one encodeWaitForEvent:gate value:value];
+      [two encodeWaitForEvent:gate value:value];
       id<MTLComputeCommandEncoder> e = [one computeCommandEncoder];
       set_bytes(e, set, a, {0, 64, 1});
       [e endEncoding];
@@ -82,6 +85,7 @@ TEST_F(SimMetalKernels, QueuesAreOrderedByEventsOnly) {
       [e endEncoding];
       [two commit];
       [one commit];
+      gate.signaledValue = value;
       [one waitUntilCompleted];
       [two waitUntilCompleted];
     }
@@ -90,6 +94,7 @@ TEST_F(SimMetalKernels, QueuesAreOrderedByEventsOnly) {
   expect_no_finding();
   both(false, 2);
   expect_finding("hazard");
+  [gate release];
   [event release];
   [second release];
 }
