@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs over the software driver: what is built, launched and updated.
+#include <atomic>
+#include <thread>
+
+#include "backend/cuda/api.hpp"
+#include "backend/driver_graph/driver.hpp"
 #include "driver_fixture.hpp"
 
 namespace pianola::test {
@@ -151,6 +156,49 @@ TEST_F(DriverGraph, AFaultFailsTheSubmissionAndLosesTheDevice) {
   std::vector<uint32_t> values(64);
   EXPECT_EQ(set.x.read(0, values).error().code, Errc::device_lost);
   sim.revive();
+}
+
+// 714 to 719 are faults of instructions, addresses and launches.
+TEST_F(DriverGraph, WhateverLosesTheContextLosesTheDeviceAndNothingElseDoes) {
+  for (const int status : {700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 1, 713, 720, 999}) {
+    const bool loses = status != 1 && status != 713 && status != 720 && status != 999;
+    const Device other = Device::open("cuda:0", {.driver_path = sim.path()}).value();
+    const Graph graph = other.instantiate(chain(64)).value();
+    std::vector<SlotBinding> bindings;
+    for (const char* name : {"x", "y", "z"}) bindings.push_back({name, other.allocate(256).value()});
+    sim.fail_after(0, status);
+    const Result<Submission> submission = other.queue().submit(graph, {.bindings = bindings});
+    const Result<> done = submission ? submission->wait() : Result<>(submission.error());
+    sim.fail_after(-1, 0);
+    ASSERT_FALSE(done) << status;
+    EXPECT_EQ(done.error().native_code, status);
+    EXPECT_EQ(done.error().code == Errc::execution_failed, loses) << to_string(done.error());
+    const Result<Submission> second = other.queue().submit(graph, {.bindings = bindings});
+    const Result<> end = second ? second->wait() : Result<>(second.error());
+    EXPECT_EQ(!end && end.error().code == Errc::device_lost, loses) << status;
+  }
+}
+
+TEST_F(DriverGraph, ARevivedSoftwareDeviceOwesNoEvents) {
+  const cuda::Api& api = *driver_graph::load<cuda::Vendor>(sim.path()).value();
+  const auto driver = std::make_shared<driver_graph::Driver>(cuda::Vendor::make_table(api, 0).value());
+  const driver_graph::DriverTable& table = driver->table();
+  const driver_graph::ContextScope scope(*driver);
+  const driver_graph::UniqueStream stream(driver, table.stream_create(&api).value());
+  const driver_graph::UniqueEvent event(driver, table.event_create(&api, false).value());
+  const driver_graph::UniqueMemory memory(driver, table.allocate(&api, 64).value());
+  std::atomic<bool> is_recorded{false};
+  const auto wait = [](void* /*stream*/, int /*status*/, void* flag) {
+    while (!*static_cast<std::atomic<bool>*>(flag)) std::this_thread::yield();
+  };
+  ASSERT_TRUE(table.stream_callback(&api, stream.get(), wait, &is_recorded));
+  ASSERT_TRUE(table.stream_fill(&api, stream.get(), {memory.get(), 1, 1, 64}));
+  ASSERT_TRUE(table.event_record(&api, event.get(), stream.get()));
+  sim.fault_after(0);
+  is_recorded = true;
+  EXPECT_EQ(table.event_synchronize(&api, event.get()).error().native_code, 700);
+  sim.revive();
+  EXPECT_TRUE(table.event_is_done(&api, event.get()).value());
 }
 
 }  // namespace

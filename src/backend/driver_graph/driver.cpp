@@ -13,7 +13,7 @@ std::optional<Error> Driver::lost() const {
   return lost_;
 }
 
-Error Driver::note(Error error) {
+Error Driver::note(Error error) const {
   if (error.code == Errc::execution_failed) {
     const std::lock_guard lock(mutex_);
     if (!lost_) {
@@ -31,7 +31,7 @@ ContextScope::ContextScope(const Driver& driver) : driver_(driver) {
   if (before) {
     before_ = *before;
   } else {
-    status_ = std::move(before.error());
+    status_ = driver.note(std::move(before.error()));
     before_ = driver.table().context;
   }
 }

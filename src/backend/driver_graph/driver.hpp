@@ -26,13 +26,13 @@ class Driver {
   /// The first error that lost the device, or none.
   std::optional<Error> lost() const;
   /// Remembers an error that loses the device; gives it back.
-  Error note(Error error);
+  Error note(Error error) const;
 
  private:
   DriverTable table_;
-  std::atomic<bool> is_lost_{false};
+  mutable std::atomic<bool> is_lost_{false};
   mutable std::mutex mutex_;
-  std::optional<Error> lost_;
+  mutable std::optional<Error> lost_;
 };
 using DriverRef = std::shared_ptr<Driver>;
 
