@@ -24,12 +24,13 @@ std::string complaints(const std::string& driver_path) {
   return text + SimDriver(driver_path).complaints();
 }
 
-void set_order_seed([[maybe_unused]] uint32_t seed) {
+void set_order_seed(const std::string& driver_path, uint64_t seed) {
 #if PIANOLA_SIM_METAL
   auto settings = sim_metal::settings();
-  settings.seed = seed;
+  settings.seed = static_cast<uint32_t>(seed);
   sim_metal::configure(settings);
 #endif
+  if (!driver_path.empty() && SimDriver::is_at(driver_path)) SimDriver(driver_path).set_seed(seed);
 }
 
 }  // namespace pianola::sim

@@ -16,7 +16,8 @@ void prepare(const std::string& driver_path, const KernelLibrary& kernels);
 /// and what the software Metal found, if it is in this build.
 std::string complaints(const std::string& driver_path);
 
-/// Seeds the order in which the software Metal, if it is in this build, runs what is unordered.
-void set_order_seed(uint32_t seed);
+/// Seeds the order in which the software driver at `driver_path`, if it is one, and the software Metal, if it is in
+/// this build, run what is unordered.
+void set_order_seed(const std::string& driver_path, uint64_t seed);
 
 }  // namespace pianola::sim

@@ -23,10 +23,10 @@ constexpr const char* help =
     "  --threads=N      CPU workers (one a core)\n"
     "  --mode=NAME      how lists are run (first); one of: %s\n"
     "  --kernels=PATH   kernel library (conformance.pkl beside the program)\n"
-    "  --seed=N         first random list (1)\n"
+    "  --seed=N         first random list, and order of what a software driver leaves unordered (1)\n"
     "  --lists=N        number of random lists\n"
     "  --quick          3 launches instead of 100, shorter lists\n"
-    "With --gtest_repeat=N, each repetition of a software Metal has the next seed of its order.\n";
+    "With --gtest_repeat=N, each repetition over a software driver has the next seed of its order.\n";
 
 /// The text after "--name=", or null if the argument is another one.
 const char* value_of(const char* argument, std::string_view name) {
@@ -70,7 +70,8 @@ std::string suites_of(std::string_view mode) {
 /// What a software driver leaves unordered runs in another order each time.
 class NextSeed : public ::testing::EmptyTestEventListener {
   void OnTestIterationStart(const ::testing::UnitTest& /*tests*/, int iteration) override {
-    if (iteration > 0) pianola::sim::set_order_seed(static_cast<uint32_t>(iteration) + 1);
+    const RunOptions& options = pianola::conformance::run_options();
+    pianola::sim::set_order_seed(options.device_options.driver_path, options.seed + static_cast<uint64_t>(iteration));
   }
 };
 
