@@ -10,9 +10,7 @@
 namespace pianola::test {
 namespace {
 
-struct Face {
-  const char* spec;
-  const char* path;
+struct NamedFace : Face {
   const char* name;   ///< what messages call it
   const char* first;  ///< a function that it must have, and another
   const char* last;
@@ -20,26 +18,14 @@ struct Face {
   int old_version;
   const char* old_text;
 };
-std::ostream& operator<<(std::ostream& out, const Face& face) {
-  return out << face.spec;
-}
 
-class DriverBadInput : public ::testing::TestWithParam<Face> {
+class DriverBadInput : public ::testing::TestWithParam<NamedFace> {
  protected:
-  void SetUp() override {
-    sim.add_builtin();
-    sim.add(driver_kernels().kernels()[0], add_value);
-    sim.revive();
-    sim.forget_complaints();
-  }
-  void TearDown() override {
-    EXPECT_EQ(sim.live_objects(), 0);
-    EXPECT_EQ(sim.live_bytes(), 0);
-    EXPECT_EQ(sim.complaints(), "");
-  }
-  Device open() const { return Device::open(GetParam().spec, {.driver_path = sim.path()}).value(); }
+  void SetUp() override { prepare(sim); }
+  void TearDown() override { expect_nothing_left(sim); }
+  Device open() const { return Device::open(GetParam().spec(), {.driver_path = sim.path()}).value(); }
   static std::string refusal(const std::string& path) {
-    const Result<Device> device = Device::open(GetParam().spec, {.driver_path = path});
+    const Result<Device> device = Device::open(GetParam().spec(), {.driver_path = path});
     EXPECT_FALSE(device);
     if (device) return {};
     EXPECT_EQ(device.error().code, Errc::no_device);
@@ -52,14 +38,14 @@ class DriverBadInput : public ::testing::TestWithParam<Face> {
     const KernelLibrary kernels = driver_kernels();
     contents.kernels.assign(kernels.kernels().begin(), kernels.kernels().end());
     contents.kernels[0].shared_bytes = shared;
-    const bool is_cuda = GetParam().spec == std::string("cuda:0");
+    const bool is_cuda = GetParam().is_cuda();
     contents.objects.push_back(
         {is_cuda ? ObjectFormat::ptx : ObjectFormat::hsaco, arch, {code.begin(), code.end()}, {{0, "add_value"}}});
     return KernelLibrary::from_bytes(format::write_library(contents).value()).value();
   }
-  static std::string own_arch() { return GetParam().spec == std::string("cuda:0") ? "sm_70" : "gfx90a"; }
+  static std::string own_arch() { return GetParam().is_cuda() ? "sm_70" : "gfx90a"; }
   static std::vector<std::byte> own_code() {
-    const size_t at = GetParam().spec == std::string("cuda:0") ? 0 : 1;
+    const size_t at = GetParam().is_cuda() ? 0 : 1;
     const KernelLibrary kernels = driver_kernels();
     const auto code = kernels.objects()[at].bytes;
     return {code.begin(), code.end()};
@@ -102,19 +88,21 @@ TEST_P(DriverBadInput, AFileThatIsNoLibraryIsRefused) {
 }
 
 TEST_P(DriverBadInput, ADriverThatIsTooOldIsRefusedWithBothVersions) {
-  // Another spelling of the path, since a driver is loaded once.
+  // Another spelling of the path each time, since a driver is loaded once.
+  static std::string spelling;
+  spelling += "/.";
   std::string path = sim.path();
-  path.insert(path.rfind('/'), "/.");
+  path.insert(path.rfind('/'), spelling);
   sim.set_version(GetParam().old_version);
   const std::string text = refusal(path);
   sim.set_version(0);
   EXPECT_NE(text.find(GetParam().old_text), std::string::npos) << text;
-  EXPECT_TRUE(Device::open(GetParam().spec, {.driver_path = path})) << "and is asked again";
+  EXPECT_TRUE(Device::open(GetParam().spec(), {.driver_path = path})) << "and is asked again";
 }
 
 TEST_P(DriverBadInput, CodeForAnotherArchitectureIsNoCode) {
   const Device device = open();
-  const bool is_cuda = GetParam().spec == std::string("cuda:0");
+  const bool is_cuda = GetParam().is_cuda();
   const Error error = failure(instantiate(device, library(is_cuda ? "sm_120" : "gfx1100", own_code())));
   EXPECT_EQ(error.code, Errc::missing_kernel);
   EXPECT_NE(error.message.find(is_cuda ? "sm_120" : "gfx1100"), std::string::npos) << error.message;
@@ -124,7 +112,7 @@ TEST_P(DriverBadInput, CodeForAnotherArchitectureIsNoCode) {
 TEST_P(DriverBadInput, CodeThatIsOfAnotherArchitectureThanItSaysIsRefusedByTheDriver) {
   const Device device = open();
   std::vector<std::byte> code = own_code();
-  if (GetParam().spec == std::string("cuda:0")) {
+  if (GetParam().is_cuda()) {
     code = bytes_of(".version 8.7\n.target sm_120\n.visible .entry add_value(\n");
   } else {
     reinterpret_cast<Elf64_Ehdr*>(code.data())->e_flags = 0x41;  // gfx1100
@@ -140,7 +128,7 @@ TEST_P(DriverBadInput, CodeThatIsOfAnotherArchitectureThanItSaysIsRefusedByTheDr
 TEST_P(DriverBadInput, JunkAsCodeIsFoundBeforeTheDriverSeesIt) {
   const Device device = open();
   std::vector<std::vector<std::byte>> junk = {bytes_of("junk"), std::vector<std::byte>(5000, std::byte{0xA5})};
-  if (GetParam().spec != std::string("cuda:0")) {
+  if (!GetParam().is_cuda()) {
     const std::vector<std::byte> code = own_code();
     junk.emplace_back(code.begin(), code.begin() + 80);  // its sections lie behind its end
     junk.push_back(code);
@@ -157,9 +145,8 @@ TEST_P(DriverBadInput, JunkAsCodeIsFoundBeforeTheDriverSeesIt) {
 
 TEST_P(DriverBadInput, CodeWithoutItsKernelIsRefusedWithTheKernelsName) {
   const Device device = open();
-  const std::vector<std::byte> code = GetParam().spec == std::string("cuda:0")
-                                          ? bytes_of(".version 6.3\n.target sm_70\n.visible .entry other(\n")
-                                          : amd_object("other");
+  const std::vector<std::byte> code =
+      GetParam().is_cuda() ? bytes_of(".version 6.3\n.target sm_70\n.visible .entry other(\n") : amd_object("other");
   const Error error = failure(instantiate(device, library(own_arch(), code)));
   EXPECT_EQ(error.code, Errc::missing_kernel);
   EXPECT_NE(error.message.find("'add_value'"), std::string::npos) << error.message;
@@ -215,13 +202,14 @@ TEST_P(DriverBadInput, ADeviceLostInTheMiddleOfAReplaySaysSoFromThenOn) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Faces, DriverBadInput,
-    ::testing::Values(Face{"cuda:0", PIANOLA_SIM_CUDA, "CUDA driver of 12.0 or later", "cuInit", "cuGraphLaunch",
-                           "cuModuleLoadData", 11080, "is a CUDA driver of version 11.8; 12.0 or later is needed"},
-                      Face{"hip:0", PIANOLA_SIM_HIP, "HIP runtime of 5.2 or later", "hipInit", "hipGraphLaunch",
-                           "hipModuleLoadData", 50100000, "is a HIP runtime of version 5.1; 5.2 or later is needed"}),
-    [](const auto& face) { return std::string(face.param.spec).substr(0, std::string(face.param.spec).find(':')); });
+INSTANTIATE_TEST_SUITE_P(Faces, DriverBadInput,
+                         ::testing::Values(NamedFace{faces[0], "CUDA driver of 12.0 or later", "cuInit",
+                                                     "cuGraphLaunch", "cuModuleLoadData", 11080,
+                                                     "is a CUDA driver of version 11.8; 12.0 or later is needed"},
+                                           NamedFace{faces[1], "HIP runtime of 5.2 or later", "hipInit",
+                                                     "hipGraphLaunch", "hipModuleLoadData", 50100000,
+                                                     "is a HIP runtime of version 5.1; 5.2 or later is needed"}),
+                         face_name<NamedFace>);
 
 }  // namespace
 }  // namespace pianola::test

@@ -7,27 +7,19 @@
 namespace pianola::test {
 namespace {
 
-struct Face {
-  const char* spec;
-  const char* path;
+struct DebugFace : Face {
   const char* markers;  ///< the profiler's library
 };
-std::ostream& operator<<(std::ostream& out, const Face& face) {
-  return out << face.spec;
-}
 
 // Backends look for the libraries by name, and the loader knows those that are there already.
 void* const nvtx = dlopen(PIANOLA_SIM_NVTX, RTLD_NOW);
 void* const roctx = dlopen(PIANOLA_SIM_ROCTX, RTLD_NOW);
 
-class DriverDebug : public ::testing::TestWithParam<Face> {
+class DriverDebug : public ::testing::TestWithParam<DebugFace> {
  protected:
   void SetUp() override {
-    sim.add_builtin();
-    sim.add(driver_kernels().kernels()[0], add_value);
-    sim.revive();
-    sim.forget_complaints();
-    device = Device::open(GetParam().spec, {.driver_path = sim.path()}).value();
+    prepare(sim);
+    device = Device::open(GetParam().spec(), {.driver_path = sim.path()}).value();
     x = device.allocate(256).value();
     y = device.allocate(256).value();
     (void)ranges();
@@ -35,9 +27,7 @@ class DriverDebug : public ::testing::TestWithParam<Face> {
   void TearDown() override {
     x = y = {};
     device = {};
-    EXPECT_EQ(sim.live_objects(), 0);
-    EXPECT_EQ(sim.live_bytes(), 0);
-    EXPECT_EQ(sim.complaints(), "");
+    expect_nothing_left(sim);
   }
   /// fill x; group outer: y = x + 1; group inner: x = y + 2; counts; indirect y = x + 3.
   CommandBuffer commands() const {
@@ -125,8 +115,7 @@ TEST_P(DriverDebug, TheDriversOwnPictureOfTheGraphComesOut) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Faces, DriverDebug,
-                         ::testing::Values(Face{"cuda:0", PIANOLA_SIM_CUDA, "nvtx"},
-                                           Face{"hip:0", PIANOLA_SIM_HIP, "roctx"}),
+                         ::testing::Values(DebugFace{faces[0], "nvtx"}, DebugFace{faces[1], "roctx"}),
                          [](const auto& face) { return std::string(face.param.markers); });
 
 }  // namespace

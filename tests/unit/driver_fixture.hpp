@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -81,24 +82,51 @@ inline KernelLibrary driver_kernels() {
   return KernelLibrary::from_bytes(*image).value();
 }
 
+/// One of the software driver's two faces.
+struct Face {
+  const char* backend;
+  const char* path;
+  std::string spec(int number = 0) const { return backend + (":" + std::to_string(number)); }
+  bool is_cuda() const { return backend == std::string("cuda"); }
+};
+inline constexpr Face faces[] = {{"cuda", PIANOLA_SIM_CUDA}, {"hip", PIANOLA_SIM_HIP}};
+inline std::ostream& operator<<(std::ostream& out, const Face& face) {
+  return out << face.backend;
+}
+/// What a test on a face, or on more that is known of one, is called.
+template <class Info>
+std::string face_name(const ::testing::TestParamInfo<Info>& face) {
+  return face.param.backend;
+}
+
+/// A driver that knows the kernels, fails nothing and has said nothing.
+inline void prepare(sim::SimDriver& sim) {
+  sim.add_builtin();
+  sim.add(driver_kernels().kernels()[0], add_value);
+  sim.fail_after(-1, 0);
+  sim.fault_after(-1);
+  sim.revive();
+  sim.forget_complaints();
+}
+
+/// Of a test that has given back what it had.
+inline void expect_nothing_left(const sim::SimDriver& sim) {
+  EXPECT_EQ(sim.live_objects(), 0);
+  EXPECT_EQ(sim.live_bytes(), 0);
+  EXPECT_EQ(sim.complaints(), "");
+}
+
 /// Every test leaves the driver without complaints, objects and bytes.
 class DriverTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    sim.add_builtin();
-    sim.add(driver_kernels().kernels()[0], add_value);
-    sim.fail_after(-1, 0);
-    sim.fault_after(-1);
-    sim.revive();
-    sim.forget_complaints();
+    prepare(sim);
     ASSERT_EQ(sim.live_objects(), 0);
     device = Device::open("cuda:0", {.driver_path = sim.path()}).value();
   }
   void TearDown() override {
     device = {};
-    EXPECT_EQ(sim.live_objects(), 0);
-    EXPECT_EQ(sim.live_bytes(), 0);
-    EXPECT_EQ(sim.complaints(), "");
+    expect_nothing_left(sim);
   }
   Buffer make_buffer(const std::vector<uint32_t>& values) {
     Buffer buffer = device.allocate(values.size() * 4).value();
@@ -111,7 +139,7 @@ class DriverTest : public ::testing::Test {
     return values;
   }
 
-  sim::SimDriver sim{PIANOLA_SIM_CUDA};
+  sim::SimDriver sim{faces[0].path};
   Device device;
 };
 

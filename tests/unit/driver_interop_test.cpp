@@ -10,9 +10,7 @@ namespace pianola::test {
 namespace {
 
 /// The two vendors' names for the same things.
-struct Face {
-  const char* spec;
-  const char* path;
+struct InteropFace : Face {
   const char* allocate;
   const char* free;
   const char* create_stream;
@@ -24,25 +22,21 @@ struct Face {
   decltype(&interop::cuda::native_graphs) native_graphs;
   decltype(&interop::cuda::signal_when) signal_when;
 };
-std::ostream& operator<<(std::ostream& out, const Face& face) {
-  return out << face.spec;
-}
 
-const Face faces[] = {{"cuda", PIANOLA_SIM_CUDA, "cuMemAlloc_v2", "cuMemFree_v2", "cuStreamCreate",
-                       "cuStreamDestroy_v2", "cuStreamSynchronize", "cuMemsetD8Async", &interop::cuda::native_stream,
-                       &interop::cuda::import_queue, &interop::cuda::native_graphs, &interop::cuda::signal_when},
-                      {"hip", PIANOLA_SIM_HIP, "hipMalloc", "hipFree", "hipStreamCreateWithFlags", "hipStreamDestroy",
-                       "hipStreamSynchronize", "hipMemsetD8Async", &interop::hip::native_stream,
-                       &interop::hip::import_queue, &interop::hip::native_graphs, &interop::hip::signal_when}};
+const InteropFace interop_faces[] = {
+    {faces[0], "cuMemAlloc_v2", "cuMemFree_v2", "cuStreamCreate", "cuStreamDestroy_v2", "cuStreamSynchronize",
+     "cuMemsetD8Async", &interop::cuda::native_stream, &interop::cuda::import_queue, &interop::cuda::native_graphs,
+     &interop::cuda::signal_when},
+    {faces[1], "hipMalloc", "hipFree", "hipStreamCreateWithFlags", "hipStreamDestroy", "hipStreamSynchronize",
+     "hipMemsetD8Async", &interop::hip::native_stream, &interop::hip::import_queue, &interop::hip::native_graphs,
+     &interop::hip::signal_when}};
 
-class DriverInterop : public ::testing::TestWithParam<Face> {
+class DriverInterop : public ::testing::TestWithParam<InteropFace> {
  protected:
   static constexpr uint64_t size = 1024;
 
   void SetUp() override {
-    sim.add_builtin();
-    sim.revive();
-    sim.forget_complaints();
+    prepare(sim);
     device = open(0);
     choose(device);
     stream = make<void*>(GetParam().create_stream, 0U);
@@ -50,14 +44,10 @@ class DriverInterop : public ::testing::TestWithParam<Face> {
   void TearDown() override {
     EXPECT_EQ(native(GetParam().destroy_stream, stream), 0);
     device = {};
-    EXPECT_EQ(sim.live_objects(), 0);
-    EXPECT_EQ(sim.live_bytes(), 0);
-    EXPECT_EQ(sim.complaints(), "");
-    if (GetParam().spec == std::string("cuda")) (void)native("cuCtxSetCurrent", static_cast<void*>(nullptr));
+    expect_nothing_left(sim);
+    if (GetParam().is_cuda()) (void)native("cuCtxSetCurrent", static_cast<void*>(nullptr));
   }
-  Device open(int number) const {
-    return Device::open(GetParam().spec + (":" + std::to_string(number)), {.driver_path = sim.path()}).value();
-  }
+  Device open(int number) const { return Device::open(GetParam().spec(number), {.driver_path = sim.path()}).value(); }
   /// Makes the device current for native calls.
   void choose(const Device& on) const {
     if (void* context = interop::cuda::native_context(on)) {
@@ -228,8 +218,7 @@ TEST_P(DriverInterop, OtherBackendsHaveNoneOfThis) {
   EXPECT_TRUE(GetParam().native_graphs(Graph()).empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Faces, DriverInterop, ::testing::ValuesIn(faces),
-                         [](const auto& face) { return std::string(face.param.spec); });
+INSTANTIATE_TEST_SUITE_P(Faces, DriverInterop, ::testing::ValuesIn(interop_faces), face_name<InteropFace>);
 
 }  // namespace
 }  // namespace pianola::test

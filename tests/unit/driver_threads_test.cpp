@@ -2,7 +2,6 @@
 // Many threads record and instantiate on one device at once; many rebinds use no more memory.
 #include <malloc.h>
 
-#include <ostream>
 #include <thread>
 
 #include "driver_fixture.hpp"
@@ -10,28 +9,15 @@
 namespace pianola::test {
 namespace {
 
-struct Face {
-  const char* spec;
-  const char* path;
-};
-std::ostream& operator<<(std::ostream& out, const Face& face) {
-  return out << face.spec;
-}
-
 class DriverThreads : public ::testing::TestWithParam<Face> {
  protected:
   void SetUp() override {
-    sim.add_builtin();
-    sim.add(driver_kernels().kernels()[0], add_value);
-    sim.revive();
-    sim.forget_complaints();
-    device = Device::open(GetParam().spec, {.driver_path = sim.path()}).value();
+    prepare(sim);
+    device = Device::open(GetParam().spec(), {.driver_path = sim.path()}).value();
   }
   void TearDown() override {
     device = {};
-    EXPECT_EQ(sim.live_objects(), 0);
-    EXPECT_EQ(sim.live_bytes(), 0);
-    EXPECT_EQ(sim.complaints(), "");
+    expect_nothing_left(sim);
   }
   /// `count` additions of `value`, each to what the one before left, from x to y and back.
   static CommandBuffer additions(const KernelLibrary& kernels, uint32_t count, uint32_t value) {
@@ -93,11 +79,7 @@ TEST_P(DriverThreads, TenThousandRebindsUseNoMoreMemory) {
   EXPECT_LE(mallinfo2().uordblks, host + 65536);
 }
 
-INSTANTIATE_TEST_SUITE_P(Faces, DriverThreads,
-                         ::testing::Values(Face{"cuda:0", PIANOLA_SIM_CUDA}, Face{"hip:0", PIANOLA_SIM_HIP}),
-                         [](const auto& face) {
-                           return std::string(face.param.spec == std::string("hip:0") ? "hip" : "cuda");
-                         });
+INSTANTIATE_TEST_SUITE_P(Faces, DriverThreads, ::testing::ValuesIn(faces), face_name<Face>);
 
 }  // namespace
 }  // namespace pianola::test
