@@ -62,6 +62,15 @@ void Lanes::collect(std::span<const uint32_t> waits) {
     waiting_ |= uint32_t{1} << lane;
     latest_[lane] = std::max(latest_[lane], wait + 1);
   }
+  // What another one of them has waited for already needs no edge, whatever lane it will be.
+  uint32_t implied = 0;
+  for_each_bit(waiting_, [&](uint32_t lane) {
+    for_each_bit(waiting_ & ~(uint32_t{1} << lane), [&](uint32_t through) {
+      if (clock(rows_[latest_[through] - 1], lane) >= latest_[lane]) implied |= uint32_t{1} << lane;
+    });
+  });
+  for_each_bit(implied, [this](uint32_t lane) { latest_[lane] = 0; });
+  waiting_ &= ~implied;
 }
 
 /// Looks at three lanes: the one of the last node waited for, the first to be free among those that end in a node
@@ -115,16 +124,8 @@ Ticks Lanes::estimate(uint32_t lane, Ticks cost) const {
 void Lanes::reduce(uint32_t lane) {
   needed_.clear();
   const uint32_t row = lanes_[lane].row;
-  uint32_t open = 0;
   for_each_bit(waiting_ & ~(uint32_t{1} << lane), [&](uint32_t other) {
-    if (clock(row, other) < latest_[other]) open |= uint32_t{1} << other;
-  });
-  for_each_bit(open, [&](uint32_t other) {
-    bool is_implied = false;
-    for_each_bit(open & ~(uint32_t{1} << other), [&](uint32_t through) {
-      is_implied = is_implied || clock(rows_[latest_[through] - 1], other) >= latest_[other];
-    });
-    if (!is_implied) needed_.push_back(latest_[other] - 1);
+    if (clock(row, other) < latest_[other]) needed_.push_back(latest_[other] - 1);
   });
 }
 

@@ -28,11 +28,11 @@ class Lanes {
     uint32_t tail = 0;  ///< node + 1; 0 is none
     uint32_t row = 0;   ///< of the tail
   };
+  /// Fills waiting_ and latest_: waits that no other wait implies.
   void collect(std::span<const uint32_t> waits);
   uint32_t choose(Ticks cost) const;
   Ticks estimate(uint32_t lane, Ticks cost) const;
-  Ticks start_on(uint32_t lane) const;
-  /// Fills needed_: waits that neither the lane nor another wait implies.
+  /// Fills needed_: waits that the lane does not imply.
   void reduce(uint32_t lane);
   uint32_t clock(uint32_t row, uint32_t lane) const { return clocks_[size_t{row} * lanes_.size() + lane]; }
   uint32_t add_row(uint32_t lane);
