@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -65,20 +66,24 @@ struct Arguments {
 
 }  // namespace
 
-HandDriver* HandDriver::get(std::span<const std::byte> ptx, uint64_t memory) {
+HandDriver* HandDriver::get(std::span<const Code> codes, void* memory) {
   static HandDriver driver;
-  static const bool is_open = library() != nullptr && driver.open(ptx, memory);
+  static const bool is_open = library() != nullptr && driver.open(codes);
+  driver.memory_ = reinterpret_cast<unsigned long long>(memory);
   return is_open ? &driver : nullptr;
 }
 
-bool HandDriver::open(std::span<const std::byte> ptx, uint64_t memory) {
+bool HandDriver::load(Code ptx) {
   const std::string text(reinterpret_cast<const char*>(ptx.data()), ptx.size());
   void* module = nullptr;
-  return call("cuInit", 0U) && call("cuDevicePrimaryCtxRetain", &context_, 0) && call("cuCtxSetCurrent", context_) &&
-         call("cuStreamCreate", &stream_, 1U) && call("cuMemAlloc_v2", &memory_, size_t{memory}) &&
-         call("cuMemHostAlloc", &pinned_, pinned_size, 0U) &&
-         call("cuModuleLoadData", &module, static_cast<const void*>(text.c_str())) &&
+  return call("cuModuleLoadData", &module, static_cast<const void*>(text.c_str())) &&
          call("cuModuleGetFunction", &small_, module, "small") && call("cuModuleGetFunction", &busy_, module, "busy");
+}
+
+bool HandDriver::open(std::span<const Code> codes) {
+  return call("cuInit", 0U) && call("cuDevicePrimaryCtxRetain", &context_, 0) && call("cuCtxSetCurrent", context_) &&
+         call("cuStreamCreate", &stream_, 1U) && call("cuMemHostAlloc", &pinned_, pinned_size, 0U) &&
+         std::ranges::any_of(codes, [this](Code ptx) { return load(ptx); });
 }
 
 bool HandDriver::add(void* graph, const HandNode& node, std::span<void* const> after, void** made) {

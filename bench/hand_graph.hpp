@@ -36,8 +36,10 @@ class HandDriver {
     std::vector<void*> nodes;
   };
 
-  /// Null if there is no CUDA device here, or it cannot take the kernels from this PTX.
-  static HandDriver* get(std::span<const std::byte> ptx, uint64_t memory);
+  using Code = std::span<const std::byte>;
+  /// Works on this device memory with the first of these PTX texts that the device takes. Null if there is no CUDA
+  /// device here, or it takes none.
+  static HandDriver* get(std::span<const Code> codes, void* memory);
 
   /// Builds and instantiates; null on failure.
   std::unique_ptr<Graph> build(std::span<const HandNode> nodes);
@@ -50,7 +52,8 @@ class HandDriver {
 
  private:
   HandDriver() = default;
-  bool open(std::span<const std::byte> ptx, uint64_t memory);
+  bool open(std::span<const Code> codes);
+  bool load(Code ptx);
   bool add(void* graph, const HandNode& node, std::span<void* const> after, void** made);
 
   void* context_ = nullptr;
