@@ -41,7 +41,7 @@ static_assert(hardware_stack_error == CUDA_ERROR_HARDWARE_STACK_ERROR && launch_
 static_assert(not_supported == CUDA_ERROR_NOT_SUPPORTED);
 static_assert(stream_non_blocking == CU_STREAM_NON_BLOCKING && memory_unified == CU_MEMORYTYPE_UNIFIED);
 static_assert(memory_host == CU_MEMORYTYPE_HOST);
-static_assert(event_blocking_sync == CU_EVENT_BLOCKING_SYNC && event_disable_timing == CU_EVENT_DISABLE_TIMING);
+static_assert(event_disable_timing == CU_EVENT_DISABLE_TIMING);
 static_assert(host_alloc_portable == CU_MEMHOSTALLOC_PORTABLE && host_alloc_mapped == CU_MEMHOSTALLOC_DEVICEMAP);
 static_assert(dot_verbose == CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE);
 

@@ -32,7 +32,6 @@ inline constexpr Status launch_failure = 719;
 inline constexpr Status not_supported = 801;
 
 inline constexpr unsigned stream_non_blocking = 1;
-inline constexpr unsigned event_blocking_sync = 1;
 inline constexpr unsigned event_disable_timing = 2;
 inline constexpr unsigned host_alloc_portable = 1;
 inline constexpr unsigned host_alloc_mapped = 2;

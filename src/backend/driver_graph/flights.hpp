@@ -3,8 +3,8 @@
 //
 // A job's event tells that its work is done. Whoever waits for a submission looks at the events itself and completes
 // what has ended; being woken by another thread would cost more than many a replay. The queue's own thread completes
-// what nobody waits for: at once where a semaphore is to be signalled or a waiter has given up looking, else when
-// nothing has moved for a while. Any number of threads may look; one at a time completes, always the oldest job.
+// what nobody waits for: at once where a semaphore is to be signalled, else when nothing has moved for a while. Any
+// number of threads may look; one at a time completes, always the oldest job.
 #pragma once
 
 #include <list>
@@ -43,15 +43,16 @@ class Flights final : public Progress, public std::enable_shared_from_this<Fligh
 
  private:
   using Lock = std::unique_lock<std::mutex>;
-  bool is_thread_wanted() const { return stop_ || sleepers_ != 0 || signals_ != 0; }
+  bool is_thread_wanted() const { return stop_ || signals_ != 0; }
   bool is_completing() const { return completing_ != std::thread::id(); }
   void work();
   void rest(Lock& lock);
-  void complete_front(Lock& lock);
+  bool land(Lock& lock, const std::atomic<bool>& is_met, Deadline deadline, std::chrono::steady_clock::duration waited);
   void complete(Lock& lock, const Flight& flight, Result<> done);
   std::optional<Error> read_times(const Timeline& timeline, Submission::State& state) const;
-  Result<> block_on(Event event) const;
-  std::optional<Result<>> look_at(Event event, const std::atomic<bool>& is_met, Deadline until) const;
+  Result<bool> is_done(Event event) const;
+  std::optional<Result<>> look_at(Event event, const std::atomic<bool>& is_met, Deadline until,
+                                  std::chrono::steady_clock::duration waited) const;
 
   DriverRef driver_;
   std::mutex mutex_;
@@ -63,7 +64,6 @@ class Flights final : public Progress, public std::enable_shared_from_this<Fligh
   std::thread::id completing_;  ///< who is completing a job just now
   uint64_t completed_ = 0;
   uint32_t waiters_ = 0;       ///< threads that look at events
-  uint32_t sleepers_ = 0;      ///< those among them that have given up looking
   uint32_t signals_ = 0;       ///< flights with semaphores to signal
   bool is_ticking_ = false;    ///< the thread looks in from time to time, so no launch need wake it
   bool is_in_charge_ = false;  ///< the thread completes what nobody waits for

@@ -101,8 +101,7 @@ class VendorTable {
 
   static void add_events(DriverTable& table) {
     table.event_create = [](const void* self, bool timed) {
-      const unsigned flags = abi::event_blocking_sync | (timed ? 0U : abi::event_disable_timing);
-      return api_of(self).make(api_of(self).f.event_create, flags);
+      return api_of(self).make(api_of(self).f.event_create, timed ? 0U : abi::event_disable_timing);
     };
     table.event_destroy = [](const void* self, Event event) {
       return api_of(self).call(api_of(self).f.event_destroy, event);

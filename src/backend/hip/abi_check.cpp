@@ -42,7 +42,7 @@ static_assert(invalid_handle == hipErrorInvalidHandle && not_found == hipErrorNo
 static_assert(not_ready == hipErrorNotReady && illegal_address == hipErrorIllegalAddress);
 static_assert(launch_timeout == hipErrorLaunchTimeOut && assertion == hipErrorAssert);
 static_assert(launch_failure == hipErrorLaunchFailure && not_supported == hipErrorNotSupported);
-static_assert(stream_non_blocking == hipStreamNonBlocking && event_blocking_sync == hipEventBlockingSync);
+static_assert(stream_non_blocking == hipStreamNonBlocking);
 static_assert(event_disable_timing == hipEventDisableTiming);
 static_assert(host_alloc_portable == hipHostMallocPortable && host_alloc_mapped == hipHostMallocMapped);
 
