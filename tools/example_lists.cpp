@@ -19,6 +19,7 @@ using pianola::Result;
 
 constexpr uint32_t row = 256;  // elements of the small vectors
 constexpr uint64_t row_bytes = row * sizeof(float);
+constexpr uint64_t matrix_bytes = row * row_bytes;
 
 std::string numbered(const char* name, uint32_t index) {
   return std::string(name) + std::to_string(index);
@@ -30,6 +31,7 @@ Result<CommandBuffer> diamond(const KernelLibrary& kernels, uint32_t size) {
   const BufferRef source = rec.buffer("source", row_bytes);
   const BufferRef sum = rec.buffer("sum", row_bytes);
   std::vector<BufferRef> branches;
+  branches.reserve(size);
   for (uint32_t i = 0; i < size; ++i) {
     branches.push_back(rec.buffer(numbered("branch", i), row_bytes));
   }
@@ -58,6 +60,7 @@ Result<CommandBuffer> independent(const KernelLibrary& kernels, uint32_t size) {
   constexpr uint32_t chains = 8;
   Recorder rec;
   std::vector<BufferRef> buffers;
+  buffers.reserve(chains);
   for (uint32_t i = 0; i < chains; ++i) {
     buffers.push_back(rec.buffer(numbered("chain", i), row_bytes));
   }
@@ -77,12 +80,12 @@ struct DecodeBuffers {
 // One layer of a decoder: three projections side by side, the cache, attention, a gated feed-forward part.
 void decode_layer(Recorder& rec, const KernelLibrary& kernels, const DecodeBuffers& b, pianola::ConstantRef position,
                   uint32_t layer) {
-  const BufferRef weights = rec.buffer(numbered("weights", layer), 7 * row * row_bytes);
-  const BufferRef cache = rec.buffer(numbered("cache", layer), 2 * 64 * row_bytes);
+  const BufferRef weights = rec.buffer(numbered("weights", layer), 7 * matrix_bytes);
+  const BufferRef cache = rec.buffer(numbered("cache", layer), 128 * row_bytes);
   const auto multiply = [&](const BufferRef& in, const BufferRef& out, uint32_t matrix) {
     rec.dispatch(kernels["matvec"], {.groups = {row / 64},
                                      .constants = {row},
-                                     .bindings = {weights.view(matrix * row * row_bytes, row * row_bytes), in, out}});
+                                     .bindings = {weights.view(matrix * matrix_bytes, matrix_bytes), in, out}});
   };
   rec.begin_debug_group(numbered("layer ", layer));
   rec.dispatch(kernels["scale"], {.groups = {1U}, .constants = {0.5F, row}, .bindings = {b.x, b.normed}}).barrier();
@@ -125,7 +128,7 @@ Result<CommandBuffer> decode(const KernelLibrary& kernels, uint32_t size) {
 
 // A picture network of two branches that read both results of the stage before.
 Result<CommandBuffer> upscale(const KernelLibrary& kernels, uint32_t size) {
-  constexpr uint64_t plane = 64 * 64 * sizeof(float);
+  constexpr uint64_t plane = uint64_t{64} * 64 * sizeof(float);
   Recorder rec;
   const BufferRef picture = rec.buffer("picture", plane);
   const BufferRef output = rec.buffer("output", plane);

@@ -97,7 +97,8 @@ Result<> signal_behind(const Semaphore& semaphore, uint64_t value, const Device&
     };
     Result<> done = table.stream_callback(table.api, static_cast<Stream>(stream), callback, signal.get());
     if (!done) return graph_device->driver()->note(std::move(done.error()));
-    (void)signal.release();
+    // The callback owns it now.
+    (void)signal.release();  // NOLINT(bugprone-unused-return-value)
     return {};
   });
 }

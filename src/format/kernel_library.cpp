@@ -34,7 +34,7 @@ Result<Image> read_file(const std::string& path) {
   if (std::fseek(file.get(), 0, SEEK_END) != 0) return io_error(path, "cannot find its size");
   const long size = std::ftell(file.get());
   if (size < 0 || size == std::numeric_limits<long>::max()) return io_error(path, "cannot find its size");
-  std::rewind(file.get());
+  if (std::fseek(file.get(), 0, SEEK_SET) != 0) return io_error(path, "cannot read");
   Image image{.bytes = nullptr, .size = static_cast<size_t>(size)};
   image.bytes.reset(new (std::nothrow) std::byte[image.size]);
   if (image.bytes == nullptr) return no_memory(image.size);

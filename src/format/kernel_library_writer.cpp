@@ -23,11 +23,13 @@ uint64_t aligned(uint64_t size) {
 
 Offset<Kernel> add_kernel(FlatBufferBuilder& builder, const KernelInfo& kernel) {
   std::vector<Offset<Binding>> bindings;
+  bindings.reserve(kernel.bindings.size());
   for (const KernelBinding& binding : kernel.bindings) {
     bindings.push_back(CreateBinding(builder, builder.CreateString(binding.name), binding.set, binding.binding,
                                      static_cast<uint8_t>(binding.access), binding.element_size));
   }
   std::vector<Offset<Constant>> constants;
+  constants.reserve(kernel.constants.size());
   for (const KernelConstant& constant : kernel.constants) {
     constants.push_back(CreateConstant(builder, builder.CreateString(constant.name), constant.offset, constant.size));
   }
@@ -42,6 +44,7 @@ Offset<Kernel> add_kernel(FlatBufferBuilder& builder, const KernelInfo& kernel) 
 
 Offset<Object> add_object(FlatBufferBuilder& builder, const ObjectContents& object, uint64_t offset) {
   std::vector<Offset<Entry>> entries;
+  entries.reserve(object.entries.size());
   for (const CodeObject::Entry& entry : object.entries) {
     entries.push_back(CreateEntry(builder, entry.kernel, builder.CreateString(entry.symbol)));
   }
@@ -55,8 +58,10 @@ Offset<Object> add_object(FlatBufferBuilder& builder, const ObjectContents& obje
 void build_table(FlatBufferBuilder& builder, const LibraryContents& contents, uint64_t first_section) {
   builder.ForceDefaults(true);  // so that its size does not depend on the offsets
   std::vector<Offset<Kernel>> kernels;
+  kernels.reserve(contents.kernels.size());
   for (const KernelInfo& kernel : contents.kernels) kernels.push_back(add_kernel(builder, kernel));
   std::vector<Offset<Object>> objects;
+  objects.reserve(contents.objects.size());
   uint64_t at = first_section;
   for (const ObjectContents& object : contents.objects) {
     objects.push_back(add_object(builder, object, at));

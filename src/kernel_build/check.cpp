@@ -101,6 +101,7 @@ std::vector<Parameter> expected_parameters(const KernelInfo& kernel) {
   }
   if (kernel.argument_order.empty()) return all;
   std::vector<Parameter> ordered;
+  ordered.reserve(kernel.argument_order.size());
   for (const uint32_t place : kernel.argument_order) ordered.push_back(all[place]);
   return ordered;
 }

@@ -23,10 +23,9 @@ template <class Container>
 Result<Container> read_whole(const std::string& path) {
   const File file(std::fopen(path.c_str(), "rb"), &std::fclose);
   if (file == nullptr) return io_error(path, "cannot open");
-  std::fseek(file.get(), 0, SEEK_END);
+  const bool has_end = std::fseek(file.get(), 0, SEEK_END) == 0;
   const long size = std::ftell(file.get());
-  std::rewind(file.get());
-  if (size < 0) return io_error(path, "cannot find its size");
+  if (!has_end || size < 0 || std::fseek(file.get(), 0, SEEK_SET) != 0) return io_error(path, "cannot find its size");
   Container contents;
   contents.resize(static_cast<size_t>(size));
   if (std::fread(contents.data(), 1, contents.size(), file.get()) != contents.size()) {

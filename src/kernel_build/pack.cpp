@@ -205,6 +205,7 @@ Result<> check_agreement(const format::LibraryContents& contents, const Manifest
 
 Result<format::LibraryContents> pack_kernels(const Manifest& manifest, const std::string& folder) {
   std::vector<Draft> drafts;
+  drafts.reserve(manifest.kernels.size());
   for (const ManifestKernel& kernel : manifest.kernels) drafts.push_back(draft_of(kernel));
   format::LibraryContents contents{.name = manifest.name, .kernels = {}, .objects = {}};
   for (const ManifestObject& entry : manifest.objects) {

@@ -11,8 +11,6 @@
 #include <cerrno>
 #include <cstring>
 
-extern char** environ;
-
 namespace pianola::kernel_build {
 namespace {
 
@@ -27,6 +25,7 @@ Error failure(const std::string& program, std::string_view call, int code) {
 /// Standard input is empty, both outputs go to `output`.
 int spawn(const std::vector<std::string>& arguments, int output, pid_t& child) {
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;

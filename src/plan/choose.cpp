@@ -3,6 +3,7 @@
 #include "plan/choose.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace pianola::plan {
 namespace {
@@ -13,7 +14,7 @@ constexpr Ticks max_ticks = 1'000'000'000'000;
 
 Ticks to_ticks(double us) {
   if (!(us > 0)) return 0;
-  return us < 1e6 ? static_cast<Ticks>(us * 1e6 + 0.5) : max_ticks;
+  return us < 1e6 ? static_cast<Ticks>(std::llround(us * 1e6)) : max_ticks;
 }
 
 Ticks Costs::Cost::of(uint64_t bytes) const {

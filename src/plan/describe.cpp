@@ -31,7 +31,7 @@ std::string describe_node(const Plan::Data& data, const PlanNode& node) {
 std::string describe_group(const Plan::Data& data, uint32_t group) {
   std::string text = data.groups[group].label;
   for (uint32_t parent = data.groups[group].parent; parent != 0; parent = data.groups[parent].parent) {
-    text = data.groups[parent].label + " / " + text;
+    text.insert(0, data.groups[parent].label + " / ");
   }
   return text;
 }

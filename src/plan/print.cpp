@@ -19,7 +19,7 @@ std::string count(size_t number, std::string_view noun) {
 
 std::string title(const Plan::Data& data) {
   const PlanStats& stats = data.stats;
-  std::string text =
+  const std::string text =
       fmt::format("{} from {} ({} merged, {} elided, {})", count(stats.nodes, "node"), count(stats.commands, "command"),
                   stats.merged, stats.elided, count(stats.barriers_recorded, "barrier"));
   if (data.form == PlanForm::lanes) {

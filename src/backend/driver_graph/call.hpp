@@ -36,7 +36,7 @@ class Call<Return(Parameters...)> {
   enum class Need { required, optional };
   Call(Symbols& symbols, const char* symbol, Need need = Need::required) : symbol_(symbol) {
     void* address = symbols.find(symbol, need == Need::required);
-    std::memcpy(&function_, &address, sizeof function_);
+    std::memcpy(static_cast<void*>(&function_), static_cast<const void*>(&address), sizeof function_);
   }
   explicit operator bool() const { return function_ != nullptr; }
   /// The symbol without its version: what the driver's documentation calls it.

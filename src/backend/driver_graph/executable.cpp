@@ -98,9 +98,9 @@ std::string GraphExecutable::dot() const {
 }
 
 std::string GraphExecutable::describe() const {
-  std::string text = "// " + std::to_string(lowered_->operations.size()) + " operations in " +
-                     std::to_string(lowered_->lanes) + " lanes, " + std::to_string(lowered_->pieces.size()) +
-                     " pieces, " + (use_graphs_ ? "as graphs" : "on streams") + "\n";
+  const std::string text = "// " + std::to_string(lowered_->operations.size()) + " operations in " +
+                           std::to_string(lowered_->lanes) + " lanes, " + std::to_string(lowered_->pieces.size()) +
+                           " pieces, " + (use_graphs_ ? "as graphs" : "on streams") + "\n";
   return text + dot();
 }
 

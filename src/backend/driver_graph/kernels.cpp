@@ -83,8 +83,7 @@ Result<Function> LoadedLibrary::function(uint32_t entry) {
 
 std::shared_ptr<LoadedLibrary> LibraryCache::get(const KernelLibrary& library) {
   const std::lock_guard lock(mutex_);
-  std::weak_ptr<LoadedLibrary>& known = loaded_[library.data()];
-  std::shared_ptr<LoadedLibrary> result = known.lock();
+  std::shared_ptr<LoadedLibrary> result = loaded_[library.data()].lock();
   if (result == nullptr) {
     // Entries of libraries that are gone would gather otherwise.
     std::erase_if(loaded_, [&](const auto& item) { return item.first != library.data() && item.second.expired(); });

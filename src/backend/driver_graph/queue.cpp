@@ -56,7 +56,7 @@ Result<Stream> GraphQueue::native() const {
 }
 
 std::optional<Error> GraphQueue::issue(State& state, backend::Job& job) {
-  Driver& driver = *state.driver;
+  const Driver& driver = *state.driver;
   const DriverTable& table = driver.table();
   if (std::optional<Error> lost = driver.lost()) return lost;
   const ContextScope scope(driver);
@@ -79,7 +79,7 @@ std::optional<Error> GraphQueue::issue(State& state, backend::Job& job) {
   const Result<> recorded = table.event_record(table.api, flight.event.get(), streams.main());
   if (!recorded) {
     (void)table.stream_synchronize(table.api, streams.main());
-    std::optional<Error> error = std::move(flight.error);
+    const std::optional<Error> error = flight.error;
     state.flights->put_back(std::move(*taken));
     return error ? error : driver.note(recorded.error());
   }

@@ -16,7 +16,7 @@ CopyKind kind_of(const CopyCall& call) {
 
 /// Contexts are device numbers plus one, since null means none.
 Context context_of(int device) {
-  return reinterpret_cast<Context>(static_cast<uintptr_t>(device) + 1);
+  return reinterpret_cast<Context>(static_cast<uintptr_t>(device) + 1);  // NOLINT(performance-no-int-to-ptr)
 }
 int device_of(Context context) {
   return static_cast<int>(reinterpret_cast<uintptr_t>(context) - 1);
