@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "backend/hip/api.hpp"
@@ -115,6 +116,29 @@ TEST_F(HsaGraph, TheRuntimeForgetsAnEdgeAsTheQuirkTableSays) {
   add_copy(to, from, {first, second});
   const bool is_lost = wrong_launches(to) > 0;
   EXPECT_EQ(is_lost, !hip::quirks_of((*driver_graph::load<hip::Vendor>(PIANOLA_SIM_AMD))->version).edges);
+}
+
+TEST_F(HsaGraph, TheRuntimeKeepsTheMemoryOfACopyNodeAsTheQuirkTableSays) {
+  constexpr int rounds = 20;
+  const int64_t before = sim.live_bytes();
+  for (int round = 0; round < rounds; ++round) {
+    std::byte* from = make_block();
+    std::byte* to = make_block();
+    hip::GraphObject copies = nullptr;
+    hip::Exec made = nullptr;
+    hip::Node node = nullptr;
+    ASSERT_EQ(hip->graph_create(&copies, 0), hip::success);
+    ASSERT_EQ(hip->graph_add_copy(&node, copies, nullptr, 0, to, from, size, hip::CopyKind::device_to_device),
+              hip::success);
+    ASSERT_EQ(hip->graph_instantiate(&made, copies, 0), hip::success);
+    ASSERT_EQ(hip->graph_launch(made, stream), hip::success);
+    ASSERT_EQ(hip->stream_synchronize(stream), hip::success);
+    ASSERT_EQ(hip->exec_destroy(made), hip::success);
+    ASSERT_EQ(hip->graph_destroy(copies), hip::success);
+    for (void* block : std::exchange(blocks, {})) ASSERT_EQ(hip->memory_free(block), hip::success);
+  }
+  const bool is_kept = sim.live_bytes() - before > rounds * static_cast<int64_t>(size);
+  EXPECT_EQ(is_kept, !hip::quirks_of((*driver_graph::load<hip::Vendor>(PIANOLA_SIM_AMD))->version).copy_nodes);
 }
 
 TEST_F(HsaGraph, AChainKeepsTheOrderThatEdgesLose) {

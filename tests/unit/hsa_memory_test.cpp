@@ -56,8 +56,8 @@ class HsaMemory : public ::testing::Test {
   Device device;
 };
 
-TEST_F(HsaMemory, NoMemoryIsLeftOfGraphsWithoutCopyNodes) {
-  expect_flat(true, false);
+TEST_F(HsaMemory, NoMemoryIsLeftOfGraphs) {
+  expect_flat(true, true);
 }
 
 TEST_F(HsaMemory, NoMemoryIsLeftOfStreamReplay) {

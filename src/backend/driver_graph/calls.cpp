@@ -26,6 +26,11 @@ std::byte* CallMaker::address(uint32_t index) const {
   return values_.address[static_cast<uint32_t>(at.slot)] + at.offset;
 }
 
+std::byte* CallMaker::source_of(const Operation& operation) const {
+  if (!operation.is_upload) return address(operation.first_address + 1);
+  return static_cast<std::byte*>(lowered_.uploads.get()) + operation.upload;
+}
+
 std::array<uint32_t, 3> CallMaker::groups(const Operation& operation) const {
   std::array<uint32_t, 3> groups = operation.groups;
   for (size_t d = 0; d < 3; ++d) {
@@ -66,7 +71,7 @@ KernelCall CallMaker::finish(const LoadedKernel& kernel, std::array<uint32_t, 3>
 
 KernelCall CallMaker::builtin(const Operation& operation) {
   std::byte* destination = address(operation.first_address);
-  std::byte* source = operation.kind == OperationKind::builtin_copy ? address(operation.first_address + 1) : nullptr;
+  std::byte* source = operation.kind == OperationKind::builtin_copy ? source_of(operation) : nullptr;
   const auto number = [](const std::byte* at) { return reinterpret_cast<uintptr_t>(at); };
   const std::byte* kept = lowered_.constants.data() + operation.first_constant;
   BuiltinDispatch dispatch;
@@ -103,13 +108,8 @@ CopyCall CallMaker::copy(const Operation& operation) const {
   call.destination = address(operation.first_address);
   call.destination_on_host = is_on_host(operation.first_address);
   call.size = operation.size;
-  if (operation.kind == OperationKind::upload) {
-    call.source = static_cast<const std::byte*>(lowered_.uploads.get()) + operation.upload;
-    call.source_on_host = true;
-  } else {
-    call.source = address(operation.first_address + 1);
-    call.source_on_host = is_on_host(operation.first_address + 1);
-  }
+  call.source = source_of(operation);
+  call.source_on_host = operation.is_upload || is_on_host(operation.first_address + 1);
   return call;
 }
 

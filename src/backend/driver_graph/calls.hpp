@@ -36,6 +36,7 @@ class CallMaker {
   /// Group counts with named constants put in; they may be 0.
   std::array<uint32_t, 3> groups(const Operation& operation) const;
   std::byte* address(uint32_t index) const;
+  std::byte* source_of(const Operation& operation) const;  ///< of copies
 
  private:
   KernelCall builtin(const Operation& operation);

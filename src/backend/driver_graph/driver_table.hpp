@@ -75,6 +75,7 @@ struct Quirks {
   bool graphs = true;                ///< false: replay on streams instead
   bool update_in_flight = false;     ///< an executable graph may be updated while an earlier launch of it runs
   bool update = true;                ///< false: a rebind makes a fresh executable
+  bool copy_nodes = true;            ///< false: copies are kernels, since the driver leaks what its own hold
   bool edges = true;                 ///< false: a graph is a chain in the plan's order, since the driver loses edges
   uint32_t most_nodes = UINT32_MAX;  ///< longer plans become several graphs, one after another
 };

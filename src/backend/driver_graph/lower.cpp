@@ -25,6 +25,8 @@ class Lowering {
   Result<> add_fill(const Fill& fill, Operation operation, bool as_kernel);
   Result<> add_update(const Update& update, Operation operation, bool as_kernel);
   Result<> add_copy(const Copy& copy, Operation operation, bool as_kernel);
+  /// A native copy, or the built-in kernel where one is asked for or the driver's own is of no use.
+  Result<> choose_copy(Operation& operation, bool as_kernel);
   Result<> add_dispatch(const DispatchCommand& dispatch, Operation operation);
   Result<uint32_t> builtin(std::string_view name);
   Result<std::optional<uint32_t>> builtin_if_any(std::string_view name);
@@ -97,6 +99,7 @@ void Lowering::add_transfer(Operation operation, const Range& destination, const
     operation.first_address = address(destination, done);
     if (source != nullptr) address(*source, done);
     out_.operations.push_back(operation);
+    operation.upload += operation.size;
   }
 }
 
@@ -141,29 +144,34 @@ Result<> Lowering::add_update(const Update& update, Operation operation, bool as
       return {};
     }
   }
-  operation.kind = OperationKind::upload;
+  operation.is_upload = true;
   // Pieces begin at multiples of 16, so that copies can be wide.
   out_.upload_bytes.resize((out_.upload_bytes.size() + 15) / 16 * 16);
   operation.upload = out_.upload_bytes.size();
   out_.upload_bytes.insert(out_.upload_bytes.end(), update.bytes().begin(), update.bytes().end());
-  add_transfer(operation, update.destination, nullptr);
-  return {};
+  Result<> done = choose_copy(operation, false);
+  if (done) add_transfer(operation, update.destination, nullptr);
+  return done;
 }
 
 Result<> Lowering::add_copy(const Copy& copy, Operation operation, bool as_kernel) {
+  Result<> done = choose_copy(operation, as_kernel);
+  if (done) add_transfer(operation, copy.destination, &copy.source);
+  return done;
+}
+
+Result<> Lowering::choose_copy(Operation& operation, bool as_kernel) {
   operation.kind = OperationKind::copy;
-  if (as_kernel) {
-    // Which of the two is used follows from the addresses.
-    Result<std::optional<uint32_t>> blocks = builtin_if_any("pianola_copy_blocks");
-    if (!blocks) return blocks.error();
-    Result<std::optional<uint32_t>> words = builtin_if_any("pianola_copy_words");
-    if (!words) return words.error();
-    if (*blocks && *words && **words == **blocks + 1) {
-      operation.kind = OperationKind::builtin_copy;
-      operation.kernel = **blocks;
-    }
+  if (!as_kernel && out_.driver->table().quirks.copy_nodes) return {};
+  // Which of the two is used follows from the addresses.
+  Result<std::optional<uint32_t>> blocks = builtin_if_any("pianola_copy_blocks");
+  if (!blocks) return blocks.error();
+  Result<std::optional<uint32_t>> words = builtin_if_any("pianola_copy_words");
+  if (!words) return words.error();
+  if (*blocks && *words && **words == **blocks + 1) {
+    operation.kind = OperationKind::builtin_copy;
+    operation.kernel = **blocks;
   }
-  add_transfer(operation, copy.destination, &copy.source);
   return {};
 }
 
@@ -325,11 +333,10 @@ Result<> pin_uploads(Lowered& lowered) {
 uint32_t address_count(const Lowered& lowered, const Operation& operation) {
   switch (operation.kind) {
     case OperationKind::fill:
-    case OperationKind::upload:
     case OperationKind::builtin_fill:
     case OperationKind::builtin_update: return 1;
     case OperationKind::copy:
-    case OperationKind::builtin_copy: return 2;
+    case OperationKind::builtin_copy: return operation.is_upload ? 1 : 2;
     case OperationKind::kernel: return static_cast<uint32_t>(lowered.kernels[operation.kernel].info->bindings.size());
     case OperationKind::indirect:
       return 1 + static_cast<uint32_t>(lowered.kernels[operation.kernel].info->bindings.size());

@@ -17,14 +17,13 @@ enum class OperationKind : uint8_t {
   indirect,  ///< a kernel whose counts are read by the host
   fill,
   copy,
-  upload,  ///< a copy from memory that the executable owns
   // Built-in kernels; their arguments follow from the addresses.
   builtin_fill,
   builtin_copy,
   builtin_update,
 };
 constexpr bool is_kernel(OperationKind kind) {
-  return kind != OperationKind::fill && kind != OperationKind::copy && kind != OperationKind::upload;
+  return kind != OperationKind::fill && kind != OperationKind::copy;
 }
 
 /// A byte of a slot.
@@ -37,13 +36,14 @@ struct Operation {
   OperationKind kind = OperationKind::kernel;
   uint8_t group_is_constant = 0;  ///< bits of DispatchCommand::group_is_constant
   uint8_t element = 1;            ///< fill: bytes of one element
+  bool is_upload = false;         ///< copies: from memory that the executable owns
   uint32_t source = 0;            ///< index of the recorded command
   uint32_t node = 0;              ///< of the plan
   uint32_t lane = 0;
   uint32_t group = 0;   ///< debug group of the plan
   uint32_t kernel = 0;  ///< builtin_copy: the kernel for ranges that lie alike, and the next for others
-  /// Into addresses. Kernel: its bindings; indirect: the counts, then its bindings; copies: destination, source;
-  /// the others: the destination.
+  /// Into addresses. Kernel: its bindings; indirect: the counts, then its bindings; copies but uploads:
+  /// destination, source; the others: the destination.
   uint32_t first_address = 0;
   uint32_t first_constant = 0;  ///< into constants: the kernel's block, a built-in's pattern or bytes
   uint32_t first_named = 0;
@@ -51,7 +51,7 @@ struct Operation {
   uint32_t value = 0;  ///< fill: the element's value; builtin_fill: bytes of the pattern
   std::array<uint32_t, 3> groups = {1, 1, 1};
   uint64_t size = 0;    ///< transfers: bytes
-  uint64_t upload = 0;  ///< upload: where its bytes are in the owned memory
+  uint64_t upload = 0;  ///< uploads: where the bytes are in the owned memory
 };
 
 struct LoadedKernel {

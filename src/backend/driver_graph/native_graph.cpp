@@ -10,8 +10,7 @@ Result<Node> add_node(const DriverTable& table, GraphObject graph, std::span<con
                       const Operation& operation) {
   switch (operation.kind) {
     case OperationKind::fill: return table.add_fill(table.api, graph, after, calls.fill(operation));
-    case OperationKind::copy:
-    case OperationKind::upload: return table.add_copy(table.api, graph, after, calls.copy(operation));
+    case OperationKind::copy: return table.add_copy(table.api, graph, after, calls.copy(operation));
     default: return table.add_kernel(table.api, graph, after, calls.kernel(operation));
   }
 }
@@ -19,8 +18,7 @@ Result<Node> add_node(const DriverTable& table, GraphObject graph, std::span<con
 Result<> set_node(const DriverTable& table, Exec exec, Node node, CallMaker& calls, const Operation& operation) {
   switch (operation.kind) {
     case OperationKind::fill: return table.set_fill(table.api, exec, node, calls.fill(operation));
-    case OperationKind::copy:
-    case OperationKind::upload: return table.set_copy(table.api, exec, node, calls.copy(operation));
+    case OperationKind::copy: return table.set_copy(table.api, exec, node, calls.copy(operation));
     default: return table.set_kernel(table.api, exec, node, calls.kernel(operation));
   }
 }

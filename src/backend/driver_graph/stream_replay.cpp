@@ -79,8 +79,7 @@ Result<> StreamSet::issue(CallMaker& calls, const Operation& operation, Stream s
   const DriverTable& table = driver_->table();
   switch (operation.kind) {
     case OperationKind::fill: return table.stream_fill(table.api, stream, calls.fill(operation));
-    case OperationKind::copy:
-    case OperationKind::upload: return table.stream_copy(table.api, stream, calls.copy(operation));
+    case OperationKind::copy: return table.stream_copy(table.api, stream, calls.copy(operation));
     default: break;
   }
   if (is_empty(calls.groups(operation))) return {};

@@ -88,6 +88,10 @@ driver_graph::Quirks quirks_of(int version) {
   quirks.edges = version >= version_number(6, 4, 0);
   // The same function calls itself along every path, and a long one overflows the stack. Tests: Fan.AHundredThousand*
   quirks.most_nodes = 4096;
+  // hipGraphMemcpyNode1D::EnqueueCommands() does not release the command that each launch makes, as other nodes do, and
+  // the command holds on to both memories: hipFree() gives nothing back. Measured on 5.2.3; the source of 5.6 releases.
+  // Tests: HsaMemory.*
+  quirks.copy_nodes = version >= version_number(5, 6, 0);
   // 5.4.0 to 5.4.4 refuse module functions as graph kernel nodes with error 98.
   if (version >= version_number(5, 4, 0) && version < version_number(5, 5, 0)) quirks.graphs = false;
   // From 7.0 on, updates are reported to leak the kernels' arguments and to fail without an error.
