@@ -69,6 +69,14 @@ FN uint below(uint start, uint size, uint limit) {
   return limit <= start ? 0u : limit - start < size ? limit - start : size;
 }
 
+// The same number, which the compiler learns just before it vectorises. Knowing it sooner it would unroll short rows,
+// and only loops are vectorised.
+FN uint known_late(uint number) {
+  uint opaque = number;
+  __asm__("" : "+r"(opaque));
+  return __builtin_constant_p(opaque) ? opaque : number;
+}
+
 }  // namespace pianola_kernel
 
 #define PIANOLA_K_PARAM_BUF(restricted, q, t, n, k, s, b) , q t* restricted n
@@ -181,7 +189,13 @@ extern "C" __attribute__((visibility("default"), weak, used)) const uint32_t pia
     }                                                                                                                 \
   }                                                                                                                   \
   PIANOLA_K_WORKGROUP(name, __VA_ARGS__) {                                                                            \
-    enum : uint { pianola_x = X, pianola_y = Y, pianola_z = Z, pianola_threads = (X) * (Y) * (Z) };                   \
+    enum : uint {                                                                                                     \
+      pianola_x = X,                                                                                                  \
+      pianola_y = Y,                                                                                                  \
+      pianola_z = Z,                                                                                                  \
+      pianola_rows = (Y) * (Z),                                                                                       \
+      pianola_threads = (X) * (Y) * (Z)                                                                               \
+    };                                                                                                                \
     PIANOLA_K_EACH(LOCAL, ~, __VA_ARGS__)
 #define END_KERNEL }
 
@@ -195,7 +209,8 @@ extern "C" __attribute__((visibility("default"), weak, used)) const uint32_t pia
         [[maybe_unused]] const uint GID_Y = WG_Y * pianola_y + LID_Y;                      \
         PIANOLA_K_SIMD for (uint LID_X = 0; LID_X < pianola_across; ++LID_X) {             \
           [[maybe_unused]] const uint GID_X = WG_X * pianola_x + LID_X;
-#define PHASE PIANOLA_K_PHASE(pianola_x, pianola_y)
+#define PIANOLA_K_ALL (pianola_rows == 1 ? pianola_x : pianola_kernel::known_late(pianola_x))
+#define PHASE PIANOLA_K_PHASE(PIANOLA_K_ALL, pianola_y)
 #define PHASE_X(width) PIANOLA_K_PHASE(pianola_kernel::below(WG_X* pianola_x, pianola_x, width), pianola_y)
 #define PHASE_XY(width, height)                                             \
   PIANOLA_K_PHASE(pianola_kernel::below(WG_X* pianola_x, pianola_x, width), \
