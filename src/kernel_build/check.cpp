@@ -132,7 +132,7 @@ void compare_parameters(const KernelInfo& kernel, const Reflection& file, Lines&
 
 /// Formats that may say nothing at all.
 bool is_silent(ObjectFormat format) {
-  return format == ObjectFormat::msl || format == ObjectFormat::metallib;
+  return format == ObjectFormat::msl || format == ObjectFormat::metallib || format == ObjectFormat::host;
 }
 
 }  // namespace

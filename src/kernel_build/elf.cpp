@@ -69,16 +69,28 @@ Result<ElfFile> read_elf(Bytes file) {
   return elf;
 }
 
-std::vector<std::string> undefined_symbols(const ElfFile& elf) {
+namespace {
+
+std::vector<std::string> symbols_that_are(bool undefined, const ElfFile& elf) {
   std::vector<std::string> names;
   const ElfSection* symbols = elf.find(".dynsym");
   const ElfSection* strings = elf.find(".dynstr");
   if (symbols == nullptr || strings == nullptr) return names;
   for (uint64_t at = sizeof(Elf64_Sym); has(symbols->bytes, at, sizeof(Elf64_Sym)); at += sizeof(Elf64_Sym)) {
     const auto symbol = value_at<Elf64_Sym>(symbols->bytes, at);
-    if (symbol.st_shndx == SHN_UNDEF) names.emplace_back(text_at(strings->bytes, symbol.st_name));
+    if ((symbol.st_shndx == SHN_UNDEF) == undefined) names.emplace_back(text_at(strings->bytes, symbol.st_name));
   }
   return names;
+}
+
+}  // namespace
+
+std::vector<std::string> undefined_symbols(const ElfFile& elf) {
+  return symbols_that_are(true, elf);
+}
+
+std::vector<std::string> defined_symbols(const ElfFile& elf) {
+  return symbols_that_are(false, elf);
 }
 
 }  // namespace pianola::kernel_build

@@ -38,4 +38,7 @@ Result<ElfFile> read_elf(std::span<const std::byte> file);
 /// Precondition: `elf` came from read_elf().
 std::vector<std::string> undefined_symbols(const ElfFile& elf);
 
+/// Names of those that it gives to others. Precondition: the same.
+std::vector<std::string> defined_symbols(const ElfFile& elf);
+
 }  // namespace pianola::kernel_build

@@ -93,7 +93,7 @@ Result<uint32_t> size_of_record(Bytes bytes) {
 Result<std::vector<DialectKernel>> read_host_records(Bytes object) {
   const auto elf = read_elf(object);
   if (!elf) return elf.error();
-  const ElfSection* section = elf->find("pianola_kernels");
+  const ElfSection* section = elf->find(host_record_section);
   if (section == nullptr) return corrupt("it holds no kernel of the portable dialect");
   std::vector<DialectKernel> kernels;
   Bytes rest = section->bytes;

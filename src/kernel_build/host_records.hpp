@@ -4,12 +4,16 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pianola/error.hpp"
 #include "pianola/kernel_library.hpp"
 
 namespace pianola::kernel_build {
+
+/// Where the records stand; host objects of another make have none.
+inline constexpr std::string_view host_record_section = "pianola_kernels";
 
 /// Something a kernel of the dialect declares, in the order of its list.
 struct Declaration {

@@ -162,12 +162,12 @@ Result<format::ObjectContents> read_object(const ManifestObject& entry, const st
 }
 
 Result<> complete_from(std::vector<Draft>& drafts, const format::ObjectContents& object, const std::string& file) {
-  const bool has_records = object.format == ObjectFormat::host && read_host_records(object.bytes).has_value();
-  if (has_records) complete_from_records(drafts, object);
-  // A host object of another make tells nothing but is fine.
-  if (object.format == ObjectFormat::host && !has_records) return {};
+  if (object.format == ObjectFormat::host) complete_from_records(drafts, object);
   const auto reflections = reflect(object.format, object.bytes);
-  if (!reflections) return failure(reflections.error().code, "{}: {}", file, reflections.error().message);
+  if (!reflections) {
+    return failure(reflections.error().code, "{}: {} for {}: {}", file, to_string(object.format), object.arch,
+                   reflections.error().message);
+  }
   for (const CodeObject::Entry& entry : object.entries) {
     const auto at = std::ranges::find(*reflections, entry.symbol, &Reflection::symbol);
     if (at != reflections->end()) complete(drafts[entry.kernel], *at);
@@ -191,7 +191,6 @@ Result<> check_agreement(const format::LibraryContents& contents, const Manifest
   std::vector<std::string> lines;
   for (size_t i = 0; i < contents.objects.size(); ++i) {
     const format::ObjectContents& object = contents.objects[i];
-    if (object.format == ObjectFormat::host && !read_host_records(object.bytes)) continue;
     const auto found = find_disagreements(
         contents.kernels,
         {.format = object.format, .arch = object.arch, .bytes = object.bytes, .entries = object.entries});

@@ -1,9 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_build/reflect.hpp"
 
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "kernel_build/elf.hpp"
 #include "kernel_build/host_records.hpp"
 
 namespace pianola::kernel_build {
+namespace {
+
+bool is_mach_o(std::span<const std::byte> bytes) {
+  constexpr uint32_t magic = 0xfeedfacf;
+  return bytes.size() >= sizeof(magic) && std::memcmp(bytes.data(), &magic, sizeof(magic)) == 0;
+}
+
+/// A host object of another make: its names are all that it tells.
+Result<std::vector<Reflection>> reflect_exports(const ElfFile& elf) {
+  constexpr std::string_view version = "pianola_host_abi";
+  std::vector<Reflection> all;
+  bool is_host_object = false;
+  for (std::string& name : defined_symbols(elf)) {
+    is_host_object = is_host_object || name == version;
+    all.push_back({.symbol = std::move(name)});
+  }
+  if (is_host_object) return all;
+  return Error{.code = Errc::corrupt, .message = fmt::format("this is no host object: it does not export {}", version)};
+}
+
+}  // namespace
 
 Result<std::vector<Reflection>> reflect(ObjectFormat format, std::span<const std::byte> bytes) {
   switch (format) {
@@ -19,6 +45,10 @@ Result<std::vector<Reflection>> reflect(ObjectFormat format, std::span<const std
 }
 
 Result<std::vector<Reflection>> reflect_host(std::span<const std::byte> bytes) {
+  if (is_mach_o(bytes)) return std::vector<Reflection>();
+  const auto elf = read_elf(bytes);
+  if (!elf) return elf.error();
+  if (elf->find(host_record_section) == nullptr) return reflect_exports(*elf);
   const auto kernels = read_host_records(bytes);
   if (!kernels) return kernels.error();
   std::vector<Reflection> all;

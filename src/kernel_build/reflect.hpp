@@ -44,7 +44,8 @@ struct Reflection {
   std::optional<KernelInfo> record;  ///< of host objects of the dialect, which tell everything
 };
 
-/// Kernels in the order of the file; none for those that say nothing (metallib, MSL that the dialect did not write).
+/// Kernels in the order of the file; none for those that say nothing (metallib, Mach-O, MSL that the dialect did not
+/// write).
 /// Errors: corrupt (the file is not what `format` says).
 Result<std::vector<Reflection>> reflect(ObjectFormat format, std::span<const std::byte> bytes);
 

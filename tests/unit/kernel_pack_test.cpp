@@ -113,6 +113,44 @@ TEST_F(KernelPack, ASymbolOrFileThatIsNotThereIsNamed) {
   expect_error(whole, R"({"file": "gfx90a", "format": "ptx", "arch": "sm_70"})", Errc::corrupt, "gfx90a");
 }
 
+TEST_F(KernelPack, AFileThatIsNoObjectIsNamedWithItsTarget) {
+  std::ofstream(folder_ + "/notes.txt")
+      << "Nothing that a compiler made, and longer than any header of an object file.\n";
+  const auto notes = [](const std::string& format, const std::string& arch) {
+    return R"({"file": "notes.txt", "format": ")" + format + R"(", "arch": ")" + arch + R"("})";
+  };
+  constexpr std::pair<const char*, const char*> targets[] = {
+      {"host", "x86-64"}, {"ptx", "sm_70"}, {"cubin", "sm_90"}, {"hsaco", "gfx90a"}, {"spirv", "vulkan1.1"}};
+  for (const auto& [format, arch] : targets) {
+    expect_error(whole, notes(format, arch), Errc::corrupt,
+                 std::string("notes.txt: ") + format + " for " + arch + ": ");
+  }
+}
+
+/// Host objects without records of the dialect.
+class KernelPackByHand : public KernelPack {
+ protected:
+  void compile(const std::string& text) const {
+    std::ofstream(folder_ + "/by_hand.c") << text;
+    const auto result = run_process({"clang-19", "--target=x86_64-linux-gnu", "-shared", "-nostdlib", "-o",
+                                     folder_ + "/by_hand.so", folder_ + "/by_hand.c"});
+    ASSERT_TRUE(result) << to_string(result.error());
+    ASSERT_EQ(result->status, 0) << result->output;
+  }
+};
+
+constexpr const char* by_hand = R"({"file": "by_hand.so", "format": "host", "arch": "x86-64"})";
+
+TEST_F(KernelPackByHand, OnlyNamesAreChecked) {
+  compile("const unsigned pianola_host_abi = 1; void integers(const void* launch) { (void)launch; }");
+  const auto packed = pack(whole, by_hand);
+  EXPECT_TRUE(packed) << to_string(packed.error());
+  compile("const unsigned pianola_host_abi = 1; void other(const void* launch) { (void)launch; }");
+  expect_error(whole, by_hand, Errc::mismatch, "kernel 'integers', host for x86-64: the file has no 'integers'");
+  compile("void integers(const void* launch) { (void)launch; }");
+  expect_error(whole, by_hand, Errc::corrupt, "by_hand.so: host for x86-64: this is no host object");
+}
+
 // A kernel as people write them, with none of this library's headers.
 constexpr const char* foreign_source = R"(
 struct Box { float low[3], high[3]; };
