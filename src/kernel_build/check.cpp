@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "kernel_build/architecture.hpp"
+
 namespace pianola::kernel_build {
 namespace {
 
@@ -150,8 +152,12 @@ Lines find_disagreements(std::span<const KernelInfo> kernels, const ObjectView& 
   const std::string target = fmt::format("{} for {}", to_string(object.format), object.arch);
   const auto reflections = reflect(object.format, object.bytes);
   if (!reflections) return {fmt::format("{}: {}", target, reflections.error().message)};
-  if (reflections->empty() && is_silent(object.format)) return {};
   Lines lines;
+  const std::string architecture = architecture_of(object.format, object.bytes);
+  if (!architecture.empty() && !suits(object.format, architecture, object.arch)) {
+    lines.push_back(fmt::format("{}: the file is for {}", target, architecture));
+  }
+  if (reflections->empty() && is_silent(object.format)) return lines;
   for (const CodeObject::Entry& entry : object.entries) {
     const std::string& name = kernels[entry.kernel].name;
     const auto found = std::ranges::find(*reflections, entry.symbol, &Reflection::symbol);

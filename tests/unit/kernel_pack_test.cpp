@@ -127,6 +127,28 @@ TEST_F(KernelPack, AFileThatIsNoObjectIsNamedWithItsTarget) {
   }
 }
 
+TEST_F(KernelPack, AFileForAnotherArchitectureIsNamed) {
+  struct Case {
+    const char *file, *format, *listed;
+    bool suits;
+  };
+  for (const Case& each : {Case{"sm_70", "ptx", "sm_75", false}, Case{"sm_70", "ptx", "nonesuch", false},
+                           Case{"sm_90", "ptx", "sm_90a", true}, Case{"gfx90a", "hsaco", "gfx942", false},
+                           Case{"gfx90a", "hsaco", "gfx90a:xnack+", true}, Case{"aarch64", "host", "x86-64", false},
+                           Case{"x86-64", "host", "x86-64-v3", true}}) {
+    const std::string object = std::string(R"({"file": ")") + each.file + R"(", "format": ")" + each.format +
+                               R"(", "arch": ")" + each.listed + R"("})";
+    if (each.suits) {
+      const auto packed = pack(whole, object);
+      EXPECT_TRUE(packed) << to_string(packed.error());
+    } else {
+      expect_error(
+          whole, object, Errc::mismatch,
+          std::string(each.file) + ": " + each.format + " for " + each.listed + ": the file is for " + each.file);
+    }
+  }
+}
+
 /// Host objects without records of the dialect.
 class KernelPackByHand : public KernelPack {
  protected:

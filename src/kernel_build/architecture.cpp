@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// PTX ISA, ".target"; "User Guide for AMDGPU Backend", "Code Object Metadata"; ELF headers of hosts. Cubins write it in
+// flags whose layout differs from toolkit to toolkit: they are not read.
+#include "kernel_build/architecture.hpp"
+
+#include <algorithm>
+
+#include "kernel_build/elf.hpp"
+
+namespace pianola::kernel_build {
+namespace {
+
+constexpr std::string_view digits = "0123456789";
+constexpr std::string_view letters_and_digits = "abcdefghijklmnopqrstuvwxyz0123456789";
+
+/// The first word of `letters` behind `mark`.
+std::string_view word_behind(std::string_view text, std::string_view mark, std::string_view letters) {
+  const size_t at = text.find(mark);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = text.substr(at + mark.size());
+  return rest.substr(0, std::min(rest.find_first_not_of(letters), rest.size()));
+}
+
+std::string host_architecture(std::span<const std::byte> file) {
+  const auto elf = read_elf(file);
+  if (!elf) return {};
+  return elf->machine == elf_machine_x86_64 ? "x86-64" : elf->machine == elf_machine_aarch64 ? "aarch64" : "";
+}
+
+}  // namespace
+
+std::string architecture_of(ObjectFormat format, std::span<const std::byte> file) {
+  const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+  switch (format) {
+    case ObjectFormat::host: return host_architecture(file);
+    case ObjectFormat::ptx: {
+      const std::string_view number = word_behind(text, "\n.target sm_", digits);
+      return number.empty() ? "" : "sm_" + std::string(number);
+    }
+    case ObjectFormat::hsaco: return std::string(word_behind(text, "amdgcn-amd-amdhsa--", letters_and_digits));
+    default: return {};
+  }
+}
+
+bool suits(ObjectFormat format, std::string_view found, std::string_view listed) {
+  if (format == ObjectFormat::host) return listed.starts_with(found);
+  const size_t end = format == ObjectFormat::ptx ? listed.find_last_of(digits) + 1 : listed.find(':');
+  return listed.substr(0, std::min(end, listed.size())) == found;
+}
+
+}  // namespace pianola::kernel_build
