@@ -57,8 +57,8 @@ class DriverFailures : public ::testing::TestWithParam<Face> {
     return values;
   }
 
-  /// Calls whose failure a run survives: a release; an update, for which a fresh graph is built; a look at an event that
-  /// another thread's look overtakes. "" is a site that this run did not come by.
+  /// Calls whose failure a run survives: a release; an update, for which a fresh graph is built; a look at an event
+  /// that another thread's look overtakes. "" is a site that this run did not come by.
   static bool may_pass(const std::string& call) {
     if (call.empty() || is_context(call)) return true;
     for (const char* part : {"Destroy", "Free", "Release", "Unload", "SetParams", "EventSynchronize", "EventQuery"}) {
