@@ -112,9 +112,18 @@ Status World::instantiate(const Graph& graph, Exec** exec) {
   return Status::ok;
 }
 
+bool World::is_launched(const Exec& exec) const {
+  return std::any_of(streams.begin(), streams.end(), [&](const auto& stream) {
+    return !lost[stream->device] && std::any_of(stream->ops.begin(), stream->ops.end(), [&](const StreamOp& op) {
+      return op.run != nullptr && op.run->exec.get() == &exec;
+    });
+  });
+}
+
 Status World::set_node(Exec& exec, const Node* node, WorkRef work) {
   const auto at = exec.node_index.find(node);
   if (at == exec.node_index.end()) return complain("node is not of this executable's graph");
+  if (amd && is_launched(exec)) return complain("update of an executable graph whose launch has not ended");
   WorkRef& old = exec.works[at->second];
   if (old->kind != work->kind) return complain("update changes the kind of a node");
   const bool moved = old->kind == Work::Kind::copy && (memory_kind(old->source) != memory_kind(work->source) ||

@@ -79,12 +79,28 @@ bool World::is_idle(int device) {
                       [&](const auto& stream) { return stream->device == device && !stream->ops.empty(); });
 }
 
+bool World::is_used(const Allocation& block) const {
+  const auto reaches = [&](const WorkRef& work) {
+    if (work == nullptr) return false;
+    const auto is_inside = [&](const void* at) { return reinterpret_cast<uintptr_t>(at) - block.begin < block.size; };
+    return is_inside(work->source) || is_inside(work->destination) ||
+           std::any_of(work->call.buffers.begin(), work->call.buffers.end(), is_inside);
+  };
+  return std::any_of(streams.begin(), streams.end(), [&](const auto& stream) {
+    return std::any_of(stream->ops.begin(), stream->ops.end(), [&](const StreamOp& op) {
+      return reaches(op.active.work) ||
+             (op.run != nullptr && std::any_of(op.run->works.begin(), op.run->works.end(), reaches));
+    });
+  });
+}
+
 Status World::free(void* pointer, bool on_host, std::unique_lock<std::mutex>& lock) {
   auto at = memory.find(reinterpret_cast<uintptr_t>(pointer));
   if (at == memory.end() || at->second.on_host != on_host) {
     return complain("free of memory that was not allocated this way", Status::invalid_value);
   }
   const Allocation block = at->second;
+  if (!lost[block.device] && is_used(block)) complain("free of memory that queued work uses");
   // Both vendors' free waits for the device.
   changed.wait(lock, [&] { return lost[block.device] || is_idle(block.device); });
   memory.erase(reinterpret_cast<uintptr_t>(pointer));

@@ -194,6 +194,7 @@ class World {
     bool on_host = false;
   };
   Status allocate(uint64_t size, int device, bool on_host, void** pointer);
+  bool is_used(const Allocation& block) const;
   Status free(void* pointer, bool on_host, std::unique_lock<std::mutex>& lock);
   bool contains(const void* pointer, uint64_t size) const;
   const Allocation* allocation_of(const void* pointer) const;  ///< null if there is none
@@ -212,6 +213,7 @@ class World {
   // Graphs.
   Status add_node(Graph* graph, std::span<const Node* const> dependencies, WorkRef work, Node** node);
   Status instantiate(const Graph& graph, Exec** exec);
+  bool is_launched(const Exec& exec) const;
   Status set_node(Exec& exec, const Node* node, WorkRef work);
 
   // Streams.

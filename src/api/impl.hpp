@@ -30,7 +30,7 @@ struct Queue::Impl {
   void forget(const std::deque<std::shared_ptr<Submission::State>>& reported) noexcept;
 };
 
-struct Device::Impl {
+struct Device::Impl : std::enable_shared_from_this<Device::Impl> {
   DeviceOptions options;
   std::string spec;
   std::unique_ptr<backend::Device> backend;

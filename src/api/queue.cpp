@@ -82,7 +82,8 @@ Result<Submission> Queue::submit(const Graph& graph, const SubmitInfo& info) con
 Result<Submission> Queue::run(const CommandBuffer& commands, const SubmitInfo& info) const {
   return guarded([&]() -> Result<Submission> {
     if (!impl_) return invalid("the queue is empty");
-    const Device device(std::shared_ptr<Device::Impl>(impl_, impl_->device));
+    // Not through the queue, which may be one of its own beside the device: its own work would hold on to it.
+    const Device device(impl_->device->shared_from_this());
     InstantiateOptions options;
     options.bindings = info.bindings;
     options.constants = info.constants;

@@ -112,6 +112,51 @@ TEST_F(DriverFlightsThreads, ALongWaitSleepsBetweenLooks) {
   EXPECT_LE(looks, 200);
 }
 
+// A lane that was given work before the failure runs it to its end, and the submission ends after it.
+TEST_F(DriverFlightsThreads, AStreamReplayThatFailsHalfwayEndsAfterWhatItStarted) {
+  Recorder recorder;
+  const BufferRef p = recorder.buffer("p", 256);
+  const BufferRef q = recorder.buffer("q", 256);
+  const BufferRef x = recorder.buffer("x", 256);
+  const BufferRef y = recorder.buffer("y", 256);
+  recorder.fill(p, 1U)
+      .dispatch(driver_kernels()["add_value"], {.constants = {1U, 64U}, .bindings = {x, y}})
+      .fill(q, 1U);
+  std::vector<SlotBinding> bindings;
+  for (const char* name : {"p", "q", "x", "y"}) bindings.push_back({name, make_buffer(std::vector<uint32_t>(64))});
+  const Graph graph =
+      device.instantiate(recorder.finish().value(), {.plan = {.lanes = 2}, .bindings = bindings, .native_graph = false})
+          .value();
+  ASSERT_EQ(graph.plan().stats().lanes, 2U);
+  ASSERT_TRUE(device.queue().submit(graph).value().wait());
+  int halfway = 0;
+  for (int64_t calls = 0;; ++calls) {
+    gate_is_open = false;
+    const int64_t launched = sim.count("cuLaunchKernel");
+    std::thread opens([] {
+      std::this_thread::sleep_for(10ms);
+      gate_is_open = true;
+    });
+    sim.fail_after(calls, 1);
+    Result<> done;
+    bool is_after = false;
+    // On a thread of its own, since the call that restores its context may be the one that fails.
+    std::thread([&] {
+      done = device.queue().submit(graph).value().wait();
+      is_after = gate_is_open;
+    }).join();
+    const std::string failed = sim.failed_call();
+    sim.fail_after(-1, 0);
+    opens.join();
+    if (done) break;  // all was issued before the call that failed
+    EXPECT_EQ(done.error().native_call, failed);
+    if (sim.count("cuLaunchKernel") == launched || failed == "cuLaunchKernel") continue;
+    EXPECT_TRUE(is_after) << failed << ", call " << calls;
+    ++halfway;
+  }
+  EXPECT_GT(halfway, 0);
+}
+
 TEST_F(DriverFlightsThreads, SignalsComeInOrderWithoutAnybodyWaitingForTheSubmissions) {
   const Graph graph = bound_increment();
   const Semaphore timeline = Semaphore::create().value();

@@ -160,7 +160,7 @@ TEST_F(DriverGraph, AFaultFailsTheSubmissionAndLosesTheDevice) {
 
 // 714 to 719 are faults of instructions, addresses and launches.
 TEST_F(DriverGraph, WhateverLosesTheContextLosesTheDeviceAndNothingElseDoes) {
-  for (const int status : {700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 1, 713, 720, 999}) {
+  for (const int status : {214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 1, 713, 720, 999}) {
     const bool loses = status != 1 && status != 713 && status != 720 && status != 999;
     const Device other = Device::open("cuda:0", {.driver_path = sim.path()}).value();
     const Graph graph = other.instantiate(chain(64)).value();

@@ -2,6 +2,8 @@
 // Pianola beside code that calls the driver itself: memory, streams, events and graphs go in and out.
 #include <dlfcn.h>
 
+#include <thread>
+
 #include "driver_fixture.hpp"
 #include "pianola/interop/cuda.hpp"
 #include "pianola/interop/hip.hpp"
@@ -175,6 +177,22 @@ TEST_P(DriverInterop, AQueueOnTheCallersStreamKeepsItsOrder) {
   device = {};
   queue = {};
   EXPECT_TRUE(last.is_done());
+}
+
+TEST_P(DriverInterop, WorkOnAQueueThatIsDroppedEndsAsItWould) {
+  const Buffer x = device.allocate(size).value();
+  const Buffer y = device.allocate(size).value();
+  const Semaphore gate = Semaphore::create().value();
+  Recorder recorder;
+  recorder.copy(recorder.buffer(y), recorder.buffer(x));
+  Queue queue = GetParam().import_queue(device, stream).value();
+  const Submission once = queue.run(recorder.finish().value()).value();
+  const Submission waits = queue.submit(copy(x, y), {.wait = {{gate, 1}}}).value();
+  std::thread drops([dropped = std::move(queue)]() mutable { dropped = {}; });
+  EXPECT_TRUE(once.wait());
+  EXPECT_TRUE(gate.signal(1));
+  EXPECT_TRUE(waits.wait());
+  drops.join();
 }
 
 TEST_P(DriverInterop, ASemaphoreFollowsTheCallersStream) {

@@ -87,11 +87,10 @@ int code_rank(const DeviceFacts& facts, const CodeObject& object) {
   const int device = architecture(facts.arch);
   const int code = architecture(object.arch);
   if (code == 0 || code > device) return 0;
-  if (object.format == ObjectFormat::ptx) {
-    // Code for one architecture's own features runs nowhere else.
-    const bool is_specific = object.arch.ends_with('a') || object.arch.ends_with('f');
-    return is_specific && code != device ? 0 : 2 * code;
-  }
+  // Code for one architecture's own features runs nowhere else.
+  const bool is_specific = object.arch.ends_with('a') || object.arch.ends_with('f');
+  if (is_specific && code != device) return 0;
+  if (object.format == ObjectFormat::ptx) return 2 * code;
   if (object.format == ObjectFormat::cubin && code / 10 == device / 10) return 2 * code + 1;
   return 0;
 }

@@ -22,6 +22,8 @@ inline constexpr Status invalid_source = 218;  ///< CUDA_ERROR_INVALID_PTX, hipE
 inline constexpr Status shared_object_init_failed = 303;
 inline constexpr Status invalid_handle = 400;
 inline constexpr Status not_found = 500;
+inline constexpr Status ecc_uncorrectable = 214;
+inline constexpr Status nvlink_uncorrectable = 220;  // CUDA's
 inline constexpr Status not_ready = 600;
 inline constexpr Status illegal_address = 700;
 inline constexpr Status launch_timeout = 702;
@@ -39,8 +41,9 @@ inline constexpr unsigned dot_verbose = 1;
 
 /// Statuses of work that ran, after which the context is lost: 714 to 719 are faults of instructions and addresses.
 constexpr bool is_fault(Status status) {
-  return status == illegal_address || status == launch_timeout || status == context_is_destroyed ||
-         status == assertion || (status >= hardware_stack_error && status <= launch_failure);
+  return status == ecc_uncorrectable || status == nvlink_uncorrectable || status == illegal_address ||
+         status == launch_timeout || status == context_is_destroyed || status == assertion ||
+         (status >= hardware_stack_error && status <= launch_failure);
 }
 
 constexpr Errc code_of(Status status) {

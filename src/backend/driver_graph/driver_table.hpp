@@ -66,17 +66,20 @@ using StreamCallback = void (*)(void* stream, int status, void* data);
 struct DeviceFacts {
   std::string name;
   std::string arch;        ///< "sm_90", "gfx90a"
+  std::string features;    ///< HIP: ":sramecc+:xnack-"
   int driver_version = 0;  ///< as the driver counts
   DeviceLimits limits;
 };
 
 /// What a driver version is known to do wrong, and what replaces it.
 struct Quirks {
-  bool graphs = true;                ///< false: replay on streams instead
-  bool update_in_flight = false;     ///< an executable graph may be updated while an earlier launch of it runs
-  bool update = true;                ///< false: a rebind makes a fresh executable
-  bool copy_nodes = true;            ///< false: copies are kernels, since the driver leaks what its own hold
-  bool edges = true;                 ///< false: a graph is a chain in the plan's order, since the driver loses edges
+  bool graphs = true;             ///< false: replay on streams instead
+  bool update_in_flight = false;  ///< an executable graph may be updated while an earlier launch of it runs
+  bool update = true;             ///< false: a rebind makes a fresh executable
+  bool copy_nodes = true;         ///< false: copies are kernels, since the driver leaks what its own hold
+  bool edges = true;              ///< false: a graph is a chain in the plan's order, since the driver loses edges
+  uint32_t most_lanes =
+      UINT32_MAX;  ///< a graph of more lanes is a chain too, since the driver loses edges of wide fans
   uint32_t most_nodes = UINT32_MAX;  ///< longer plans become several graphs, one after another
 };
 

@@ -26,9 +26,8 @@ Result<std::shared_ptr<GraphExecutable>> GraphExecutable::create(
   return made;
 }
 
-Result<GraphExecutable::Launch> GraphExecutable::launch(StreamSet& streams,
-                                                        const std::shared_ptr<const backend::Bindings>& bindings) {
-  Launch launch;
+Result<> GraphExecutable::launch(StreamSet& streams, const std::shared_ptr<const backend::Bindings>& bindings,
+                                 Launch& launch) {
   std::unique_lock<std::mutex> lock;
   std::shared_ptr<BoundGraphs> graphs;
   Values own;
@@ -61,9 +60,9 @@ Result<GraphExecutable::Launch> GraphExecutable::launch(StreamSet& streams,
     }
     Result<> done =
         graphs == nullptr ? streams.replay(*lowered_, piece, own, timeline) : graphs->pieces[i]->launch(streams.main());
-    if (!done) return done.error();
+    if (!done) return done;
   }
-  return launch;
+  return {};
 }
 
 std::vector<GraphObject> GraphExecutable::native() const {

@@ -23,8 +23,9 @@ class GraphExecutable final : public backend::Executable {
     std::optional<Error> over_limit;     ///< counts that launched nothing
     std::unique_ptr<Timeline> timeline;  ///< to be read when the work is done
   };
-  /// Issues one replay on the queue's streams. The device is current. After an error some of it may be under way.
-  Result<Launch> launch(StreamSet& streams, const std::shared_ptr<const backend::Bindings>& bindings);
+  /// Issues one replay on the queue's streams. The device is current. After an error some of it may be under way, for
+  /// which `launch` counts too.
+  Result<> launch(StreamSet& streams, const std::shared_ptr<const backend::Bindings>& bindings, Launch& launch);
 
   std::string describe() const override;
   /// The graphs used last, in order; none on streams.

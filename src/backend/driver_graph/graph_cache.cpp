@@ -34,14 +34,15 @@ Result<std::shared_ptr<BoundGraphs>> GraphCache::get(const std::shared_ptr<const
   }
   // Few sets of bindings that alternate are worth a graph each; for more, the oldest is changed.
   if (oldest != nullptr && graphs_.size() >= 2) {
+    // A half-updated graph is of no more use, however the update ends early.
+    std::erase(graphs_, oldest);
     Result<bool> changed = update(*oldest, values);
     if (changed) {
       oldest->origin = bindings;
       oldest->last_use = clock_;
+      graphs_.push_back(oldest);
       return oldest;
     }
-    // A half-updated graph is of no more use.
-    std::erase(graphs_, oldest);
     if (lowered_->driver->lost()) return changed.error();
   }
   Result<std::shared_ptr<BoundGraphs>> made = build(std::move(values));
@@ -98,8 +99,6 @@ std::vector<uint32_t> GraphCache::touched(const Values& before, const Values& af
 
 Result<bool> GraphCache::update(BoundGraphs& graphs, const Values& values) {
   const std::vector<uint32_t> operations = touched(graphs.values, values);
-  // Until all is done the graphs stand for no values at all.
-  graphs.origin.reset();
   for (const auto& piece : graphs.pieces) {
     if (piece == nullptr) continue;
     Result<> done = piece->update(*lowered_, operations, values);

@@ -35,15 +35,16 @@ Result<std::unique_ptr<NativeGraph>> NativeGraph::build(const Lowered& lowered, 
   made->graph_ = UniqueGraph(lowered.driver, *graph);
   made->nodes_.reserve(piece.end - piece.begin);
   CallMaker calls(lowered, values);
+  const bool has_edges = table.quirks.edges && lowered.lanes <= table.quirks.most_lanes;
   std::vector<Node> after;
   MarkedGroups groups(table.markers, lowered);
   for (uint32_t i = piece.begin; i < piece.end; ++i) {
     groups.enter(lowered.operations[i]);
     after.clear();
-    if (!table.quirks.edges && i > piece.begin) after.push_back(made->nodes_.back());
+    if (!has_edges && i > piece.begin) after.push_back(made->nodes_.back());
     for (const uint32_t dep : lowered.deps_of(i)) {
       // Earlier pieces are done before this graph starts.
-      if (table.quirks.edges && dep >= piece.begin) after.push_back(made->nodes_[dep - piece.begin]);
+      if (has_edges && dep >= piece.begin) after.push_back(made->nodes_[dep - piece.begin]);
     }
     Result<Node> node = add_node(table, *graph, after, calls, lowered.operations[i]);
     if (!node) {

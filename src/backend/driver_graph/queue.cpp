@@ -70,12 +70,11 @@ std::optional<Error> GraphQueue::issue(State& state, backend::Job& job) {
   Result<std::list<Flight>> taken = state.flights->take();
   if (!taken) return driver.note(std::move(taken.error()));
   Flight& flight = taken->front();
-  auto launched = guarded([&] { return executable_of(job).launch(streams, job.bindings); });
-  flight.error = launched ? std::move(launched->over_limit) : driver.note(std::move(launched.error()));
-  if (launched) {
-    flight.in_use = std::move(launched->in_use);
-    flight.timeline = std::move(launched->timeline);
-  }
+  GraphExecutable::Launch launch;
+  Result<> launched = guarded([&] { return executable_of(job).launch(streams, job.bindings, launch); });
+  flight.error = launched ? std::move(launch.over_limit) : driver.note(std::move(launched.error()));
+  flight.in_use = std::move(launch.in_use);
+  flight.timeline = std::move(launch.timeline);
   const Result<> recorded = table.event_record(table.api, flight.event.get(), streams.main());
   if (!recorded) {
     (void)table.stream_synchronize(table.api, streams.main());

@@ -92,7 +92,8 @@ Result<> StreamSet::replay(const Lowered& lowered, const Piece& piece, const Val
   uint32_t event_count = lowered.lanes;
   const std::vector<uint32_t> event = events_needed(lowered, piece, event_count);
   Result<> done = grow(lowered.lanes, event_count);
-  if (done) done = fork(lowered.lanes);
+  if (!done) return done;
+  done = fork(lowered.lanes);
   CallMaker calls(lowered, values);
   MarkedGroups groups(table.markers, lowered);
   for (uint32_t i = piece.begin; done && i < piece.end; ++i) {
@@ -100,19 +101,22 @@ Result<> StreamSet::replay(const Lowered& lowered, const Piece& piece, const Val
     groups.enter(operation);
     const Stream stream = streams_[operation.lane];
     for (const uint32_t dep : lowered.deps_of(i)) {
-      if (dep < piece.begin || lowered.operations[dep].lane == operation.lane) continue;
+      if (!done || dep < piece.begin || lowered.operations[dep].lane == operation.lane) continue;
       done = table.stream_wait(table.api, stream, events_[event[dep - piece.begin]].get());
-      if (!done) return done;
     }
-    if (timeline != nullptr) done = timeline->begin(stream);
+    if (done && timeline != nullptr) done = timeline->begin(stream);
     if (done) done = issue(calls, operation, stream);
     if (done && timeline != nullptr) done = timeline->end(stream, i);
     const uint32_t own = event[i - piece.begin];
     if (done && own != no_event) done = table.event_record(table.api, events_[own].get(), stream);
     if (!done) done.error().command = operation.source;
   }
-  if (done) done = join(lowered.lanes);
-  return done;
+  // After an error too: what the lanes were given runs, and the job must not end before it.
+  const Result<> joined = join(lowered.lanes);
+  for (uint32_t lane = 1; !joined && lane < lowered.lanes; ++lane) {
+    (void)table.stream_synchronize(table.api, streams_[lane]);
+  }
+  return done ? joined : done;
 }
 
 Result<> StreamSet::read_counts(const Lowered& lowered, const Piece& piece, const CallMaker& calls) {

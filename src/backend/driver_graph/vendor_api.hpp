@@ -8,7 +8,8 @@
 //   words         a status' name and text in the driver's own words
 //   marker_*      the profiler's libraries, and what opens and closes a range in them
 //   make_table    the DriverTable of a device
-//   LaunchMutex   a mutex held while kernels are given arguments or launched; NoMutex if the driver needs none
+//   LaunchMutex   a mutex held while graphs and nodes are made, and kernels given arguments or launched; NoMutex if the
+//   driver needs none
 #pragma once
 
 #include <map>

@@ -133,7 +133,10 @@ class VendorTable {
   }
 
   static void add_graphs(DriverTable& table) {
-    table.graph_create = [](const void* self) { return api_of(self).make(api_of(self).f.graph_create, 0U); };
+    table.graph_create = [](const void* self) {
+      const std::lock_guard lock(api_of(self).launch_mutex);
+      return api_of(self).make(api_of(self).f.graph_create, 0U);
+    };
     table.graph_destroy = [](const void* self, GraphObject graph) {
       return api_of(self).call(api_of(self).f.graph_destroy, graph);
     };

@@ -17,6 +17,11 @@ std::string_view plain(std::string_view arch) {
   return arch.substr(0, arch.find(':'));
 }
 
+/// Those features, ":sramecc+:xnack-".
+std::string_view features_of(std::string_view arch) {
+  return arch.substr(plain(arch).size());
+}
+
 std::string text_at(const DeviceProperties& properties, size_t offset) {
   return std::string(properties.bytes + offset, strnlen(properties.bytes + offset, 256));
 }
@@ -37,7 +42,9 @@ Result<driver_graph::DeviceFacts> read_facts(const Api& api, int device) {
   Result<size_t> bytes = api.make(api.f.device_memory, device);
   if (!bytes) return bytes.error();
   facts.name = text_at(*properties, DeviceProperties::name_offset);
-  facts.arch = plain(text_at(*properties, DeviceProperties::arch_offset));
+  const std::string arch = text_at(*properties, DeviceProperties::arch_offset);
+  facts.arch = plain(arch);
+  facts.features = features_of(arch);
   const auto read = [&](DeviceAttribute attribute) {
     Result<int> value = api.make(api.f.device_attribute, attribute, device);
     if (!value && done) done = value.error();
@@ -63,7 +70,16 @@ Result<driver_graph::DeviceFacts> read_facts(const Api& api, int device) {
 
 int code_rank(const driver_graph::DeviceFacts& facts, const CodeObject& object) {
   if (object.format != ObjectFormat::hsaco) return 0;
-  return plain(object.arch) == facts.arch ? 1 : 0;
+  if (plain(object.arch) != facts.arch) return 0;
+  // A feature that the code names must be as it says; one that it does not name may be either.
+  int rank = 1;
+  const std::string known = facts.features + ":";
+  for (std::string_view rest = features_of(object.arch); !rest.empty(); ++rank) {
+    const size_t end = rest.find(':', 1);
+    if (known.find(std::string(rest.substr(0, end)) + ":") == std::string::npos) return 0;
+    rest.remove_prefix(std::min(end, rest.size()));
+  }
+  return rank;
 }
 
 Result<> check_image(std::span<const std::byte> image) {
@@ -77,7 +93,9 @@ Result<> check_image(std::span<const std::byte> image) {
                       header.e_ident[EI_OSABI] == abi_amdhsa;
   const uint64_t sections = header.e_shoff + uint64_t{header.e_shnum} * sizeof(Elf64_Shdr);
   const uint64_t segments = header.e_phoff + uint64_t{header.e_phnum} * sizeof(Elf64_Phdr);
-  if (!is_amd || header.e_shoff > image.size() || sections > image.size() || segments > image.size()) return error;
+  if (!is_amd || header.e_shoff > image.size() || header.e_phoff > image.size() || sections > image.size() ||
+      segments > image.size())
+    return error;
   return {};
 }
 
@@ -86,6 +104,9 @@ driver_graph::Quirks quirks_of(int version) {
   // Up to 6.3, which orders a graph by GetRunListUtil() in hip_graph_internal.cpp: where a node's own list was closed
   // by an earlier child, the edge to a child that was seen before is forgotten. Tests: HsaGraph.*
   quirks.edges = version >= version_number(6, 4, 0);
+  // From 6.4 on, Graph::RunOneNode() makes a node wait for its only dependency only if it is one of its first four
+  // children (ROCm/rocm-systems#11499). With four lanes no node has more.
+  quirks.most_lanes = 4;
   // The same function calls itself along every path, and a long one overflows the stack. Tests: Fan.AHundredThousand*
   quirks.most_nodes = 4096;
   // hipGraphMemcpyNode1D::EnqueueCommands() does not release the command that each launch makes, as other nodes do, and

@@ -10,7 +10,7 @@ namespace pianola::hip {
 /// Errors: no_device, and whatever the runtime says.
 Result<driver_graph::DeviceFacts> read_facts(const Api& api, int device);
 
-/// A code object runs on the architecture it was made for, whatever its features.
+/// A code object runs on the architecture it was made for, with the features that it names; the more, the better.
 int code_rank(const driver_graph::DeviceFacts& facts, const CodeObject& object);
 
 /// Errors: corrupt. hipModuleLoadData crashes on bytes that are no AMD code object.

@@ -63,10 +63,12 @@ void add_nodes(DriverTable& table) {
   table.add_fill = [](const void* self, GraphObject graph, std::span<const Node> after, const FillCall& call) {
     const Api& api = Table::api_of(self);
     const MemsetNodeParams params = Table::params_of(call);
+    const std::lock_guard lock(api.launch_mutex);
     return api.make(api.f.graph_add_memset, graph, after.data(), after.size(), &params);
   };
   table.add_copy = [](const void* self, GraphObject graph, std::span<const Node> after, const CopyCall& call) {
     const Api& api = Table::api_of(self);
+    const std::lock_guard lock(api.launch_mutex);
     return api.make(api.f.graph_add_copy, graph, after.data(), after.size(), call.destination, call.source, call.size,
                     kind_of(call));
   };
