@@ -44,7 +44,7 @@ class Buffer {
   BufferView view(uint64_t offset, uint64_t size = whole_size) const;
 
   /// Copies host bytes in, or out, at a byte offset; blocks until done. Submits made after a write see it.
-  /// Errors: out_of_range, device_lost.
+  /// Errors: invalid_argument (an empty handle), out_of_range, out_of_memory, device_lost.
   Result<> write(uint64_t offset, std::span<const std::byte> bytes);
   Result<> read(uint64_t offset, std::span<std::byte> bytes) const;
 
@@ -58,7 +58,7 @@ class Buffer {
   }
 
   /// The whole buffer as host memory, valid as long as a handle lives.
-  /// Errors: unsupported (device memory that the host cannot reach).
+  /// Errors: invalid_argument (an empty handle), unsupported (device memory that the host cannot reach).
   Result<std::span<std::byte>> map();
 
   struct Impl;

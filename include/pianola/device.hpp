@@ -31,7 +31,7 @@ struct DeviceLimits {
 
 struct DeviceOptions {
   bool serial = false;      ///< CPU: recorded order, one command after another, no merging. The oracle.
-  uint32_t threads = 0;     ///< CPU: workers, the submitting thread included; 0 means one a core
+  uint32_t threads = 0;     ///< CPU: workers, the submitting thread included; at most 1,024; 0 means one a core
   std::string driver_path;  ///< a driver library to load instead of the one on the search path
 };
 
@@ -47,13 +47,15 @@ struct DeviceDescription {
 std::vector<DeviceDescription> list_devices();
 
 /// A handle; copies share the device. Every call is thread-safe.
+/// Precondition of the getters and of queue(): the handle is not empty.
 class Device {
  public:
   Device() = default;
   explicit operator bool() const { return impl_ != nullptr; }
 
-  /// "cpu", "null", "hip:0", "cuda:0", "metal", "vulkan:0", or "auto": the first that works, the CPU last.
-  /// Errors: invalid_argument (no such backend), no_device (with the backend's reason).
+  /// "cpu", "null", "hip:0", "cuda:0", "metal", or "auto": the first that works, the CPU last. Vulkan is not there yet.
+  /// Errors: invalid_argument (no such backend), no_device (with the backend's reason), limit_exceeded (over 1,024
+  /// threads), out_of_memory.
   static Result<Device> open(std::string_view spec, const DeviceOptions& options = {});
 
   std::string_view spec() const;
@@ -65,11 +67,13 @@ class Device {
   /// Precondition: index < queue_count(). Queues of one device run independently of each other.
   Queue queue(uint32_t index = 0) const;
 
-  /// Uninitialised memory. Errors: invalid_argument (0 bytes), limit_exceeded, out_of_memory.
+  /// Uninitialised memory. Errors: invalid_argument (0 bytes), limit_exceeded, out_of_memory, device_lost.
   Result<Buffer> allocate(uint64_t size, MemoryKind kind = MemoryKind::device) const;
 
-  /// Plans the recording and makes native objects for it. Checks the device's limits, and the bindings
-  /// given. Errors: limit_exceeded, misaligned, missing_kernel, unsupported, mismatch, out_of_memory.
+  /// Plans the recording and makes native objects for it. Checks the device's limits, and the bindings given.
+  /// Errors: invalid_argument (an empty handle, no such slot or constant, memory of another device, lanes),
+  /// out_of_range (memory smaller than its slot), misaligned, mismatch, overlap, limit_exceeded, missing_kernel,
+  /// corrupt (damaged code), compile_failed (Metal), unsupported, out_of_memory, device_lost.
   Result<Graph> instantiate(const CommandBuffer& commands, const InstantiateOptions& options = {}) const;
 
   struct Impl;

@@ -73,8 +73,8 @@ class Graph {
  public:
   Graph() = default;
   explicit operator bool() const { return impl_ != nullptr; }
-  const CommandBuffer& command_buffer() const;
-  const Plan& plan() const;
+  const CommandBuffer& command_buffer() const;  ///< precondition: not empty
+  const Plan& plan() const;                     ///< precondition: not empty
   /// What the backend made of the plan, as text; empty where it has no form of its own.
   std::string native_description() const;
 

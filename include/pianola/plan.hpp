@@ -72,9 +72,9 @@ class Plan {
   Plan() = default;
   explicit operator bool() const { return data_ != nullptr; }
 
-  PlanForm form() const;
-  const PlanStats& stats() const;
-  const CommandBuffer& command_buffer() const;
+  PlanForm form() const;                        ///< precondition: not empty
+  const PlanStats& stats() const;               ///< precondition: not empty
+  const CommandBuffer& command_buffer() const;  ///< precondition: not empty
 
   std::string to_string() const;    ///< one line a node
   std::string to_graphviz() const;  ///< the same as a dot file
@@ -88,7 +88,8 @@ class Plan {
 };
 
 /// Works out the order of a recording's commands for a device of this profile.
-/// O(n log n) time, O(n * lanes) memory. Errors: invalid_argument (lanes of 0 or over 32), out_of_memory.
+/// O(n log n) time, O(n * lanes) memory. Errors: invalid_argument (an empty handle, lanes of 0 or over 32),
+/// limit_exceeded (too many commands after inlining, or edges), out_of_memory.
 Result<Plan> make_plan(const CommandBuffer& commands, const DeviceProfile& profile = {},
                        const PlanOptions& options = {});
 

@@ -16,17 +16,20 @@ namespace pianola {
 
 /// A timeline semaphore: a value that only grows. Works across queues and devices of one process.
 /// A handle; every call is thread-safe. A failed submission fails the semaphores it would have signalled.
+/// Signalling or waiting for an empty handle is invalid_argument.
 class Semaphore {
  public:
   Semaphore() = default;
+  /// Errors: out_of_memory.
   static Result<Semaphore> create(uint64_t initial = 0);
 
   explicit operator bool() const { return state_ != nullptr; }
   uint64_t value() const;
-  /// From the host. Errors: invalid_argument (not above the value now).
+  /// From the host. Errors: invalid_argument (not above the value now), dependency_failed (the semaphore has failed).
   Result<> signal(uint64_t value) const;
-  /// Blocks until the value is reached. Errors: dependency_failed, timeout.
+  /// Blocks until the value is reached. Errors: dependency_failed.
   Result<> wait(uint64_t value) const;
+  /// The same, for at most `timeout`. Errors: dependency_failed, timeout.
   Result<> wait_for(uint64_t value, std::chrono::nanoseconds timeout) const;
 
   struct State;
@@ -90,10 +93,11 @@ class Queue {
   Queue() = default;
   explicit operator bool() const { return impl_ != nullptr; }
 
-  /// Errors at once, with nothing submitted: unbound, out_of_range, misaligned, overlap, mismatch,
-  /// invalid_argument (a graph of another device, a signal not above the semaphore's value).
+  /// Errors at once, with nothing submitted: unbound, out_of_range, misaligned, overlap, mismatch, limit_exceeded (a
+  /// named group count), invalid_argument (an empty handle, no such slot or constant, a graph or memory of another
+  /// device, a signal not above the semaphore's value), out_of_memory.
   Result<Submission> submit(const Graph& graph, const SubmitInfo& info = {}) const;
-  /// Instantiates for one replay and submits.
+  /// Instantiates for one replay and submits. Errors: those of submit and those of instantiate.
   Result<Submission> run(const CommandBuffer& commands, const SubmitInfo& info = {}) const;
   /// Blocks until everything submitted so far has completed. Errors: the first of those submissions' that failed.
   Result<> wait_idle() const;

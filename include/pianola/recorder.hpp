@@ -18,7 +18,7 @@ namespace pianola {
 
 /// What a slot requires of the memory bound to it.
 struct SlotOptions {
-  uint32_t alignment = default_slot_alignment;  ///< of the bound range's first byte; a power of two
+  uint32_t alignment = default_slot_alignment;  ///< of the bound range's first byte; a power of two up to 256
   std::optional<MemoryKind> kind;
   bool may_alias = false;
 };
@@ -49,13 +49,16 @@ class Recorder {
   Recorder& operator=(Recorder&&) noexcept;
 
   /// A slot of at least `size` bytes, bound at instantiate or submit. Names are unique and not empty.
+  /// Errors: invalid_argument (the name, the alignment), limit_exceeded (`whole_size`, which is no size).
   BufferRef buffer(std::string_view name, uint64_t size, const SlotOptions& options = {});
   /// A slot bound to this memory now. Views of one buffer are ranges of one slot.
+  /// Errors: invalid_argument (an empty buffer), out_of_range (the view ends past its buffer).
   BufferRef buffer(const BufferView& view);
-  /// Bytes that are given at instantiate or submit; 1 to 1,024.
+  /// Bytes that are given at instantiate or submit; 1 to 1,024. Names are unique and not empty.
+  /// Errors: invalid_argument (the name), limit_exceeded (the size).
   ConstantRef constant(std::string_view name, uint32_t size);
   EventRef event();
-  ChannelRef channel(std::string_view name);
+  ChannelRef channel(std::string_view name);  ///< Errors: invalid_argument (an empty name).
 
   /// Writes the pattern over the range. The range is a multiple of the pattern's size, at any byte offset.
   Recorder& fill(const BufferRef& destination, const Pattern& pattern);
@@ -115,7 +118,8 @@ class Recorder {
   Recorder& begin_debug_group(std::string_view label, uint32_t rgba = 0);
   Recorder& end_debug_group();
 
-  /// The recording, or the first error. The recorder is used up: later calls return invalid_state.
+  /// The recording, or the first error; after an error it returns that error again. Once it has given the recording, it
+  /// returns invalid_state, and so it does on a recorder that was moved from.
   Result<CommandBuffer> finish();
 
   struct Impl;
