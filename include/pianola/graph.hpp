@@ -64,7 +64,7 @@ struct InstantiateOptions {
   uint64_t expected_replays = 1000;        ///< 1 lets a backend skip making a native graph
   bool native_graph = true;                ///< false: replay the plan without the driver's graphs
   bool timestamps = false;                 ///< time every command: Submission::times(); never as a native graph
-  bool check_indirect = false;             ///< guard indirect counts where the device would not
+  bool check_indirect = false;             ///< Metal: check indirect counts; CPU, CUDA and HIP always do
 };
 
 /// A handle; copies share the graph. It lives until its last submission has completed.
