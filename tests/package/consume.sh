@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds and runs the consumer project on a library made available in one of three ways.
-# usage: consume.sh static|shared|subdirectory SOURCE_DIR BUILD_DIR SCRATCH_DIR CXX
+# usage: consume.sh static|shared|subdirectory SOURCE_DIR BUILD_DIR SCRATCH_DIR CXX CUDA     CUDA: 1 if the build has it
 set -euo pipefail
-kind=$1 source=$2 build=$3 scratch=$4 cxx=$5
+kind=$1 source=$2 build=$3 scratch=$4 cxx=$5 cuda=$6
 here=$(cd "$(dirname "$0")" && pwd)
 rm -rf "$scratch/prefix" "$scratch/consumer" "$scratch/packer" "$scratch/path"
 mkdir -p "$scratch"
 
-settings=(-G Ninja "-DCMAKE_CXX_COMPILER=$cxx" -DCMAKE_BUILD_TYPE=Release)
+settings=(-G Ninja "-DCMAKE_CXX_COMPILER=$cxx" -DCMAKE_BUILD_TYPE=Release
+          "-DPIANOLA_CUDA=$cuda")
 quietly() { "$@" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }; }
 
 case $kind in

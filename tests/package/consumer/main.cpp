@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records, replays and checks a few commands through the installed library.
 #include <pianola/pianola.hpp>
+#if defined(CONSUMER_USES_CUDA)
+#include <pianola/interop/cuda.hpp>
+#endif
 
 #include <cstdint>
 #include <cstdio>
@@ -18,6 +21,9 @@ int fail(const pianola::Error& error) {
 int replay() {
   auto device = pianola::Device::open("cpu");
   if (!device) return fail(device.error());
+#if defined(CONSUMER_USES_CUDA)
+  if (pianola::interop::cuda::native_context(*device) != nullptr) return fail({.message = "the CPU has a CUcontext"});
+#endif
   auto memory = device->allocate(1024);
   if (!memory) return fail(memory.error());
 
