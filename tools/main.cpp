@@ -33,6 +33,16 @@ std::vector<std::string> list_choices() {
   return names;
 }
 
+// An option that takes one of the names.
+template <class Value, class Target>
+void add_choice(CLI::App& command, const std::string& name, Target& target, const std::map<std::string, Value>& values,
+                const std::string& description) {
+  command
+      .add_option_function<std::string>(
+          name, [&target, values](const std::string& chosen) { target = values.at(chosen); }, description)
+      ->check(CLI::IsMember(values));
+}
+
 void add_devices(CLI::App& app, Action& action) {
   auto options = std::make_shared<tool::DevicesOptions>();
   CLI::App* command = app.add_subcommand("devices", "List every backend of this build, and why one has no device");
@@ -65,13 +75,11 @@ void add_show(CLI::App& app, Action& action) {
   command->add_option("--device", options->device, "Plan with this device's profile; needs the device");
   const std::map<std::string, pianola::PlanForm> forms = {{"lanes", pianola::PlanForm::lanes},
                                                           {"waves", pianola::PlanForm::waves}};
-  command->add_option("--form", options->plan.form, "lanes or waves; the profile's if left out")
-      ->transform(CLI::CheckedTransformer(forms));
+  add_choice(*command, "--form", options->plan.form, forms, "lanes or waves; the profile's if left out");
   const std::map<std::string, pianola::Ordering> orderings = {{"barriers", pianola::Ordering::barriers},
                                                               {"inferred", pianola::Ordering::inferred},
                                                               {"serial", pianola::Ordering::serial}};
-  command->add_option("--ordering", options->plan.ordering, "barriers (default), inferred or serial")
-      ->transform(CLI::CheckedTransformer(orderings));
+  add_choice(*command, "--ordering", options->plan.ordering, orderings, "barriers (default), inferred or serial");
   command->add_option("--lanes", options->plan.lanes, "Most lanes, 1 to 32")->check(CLI::Range(1U, 32U));
   command->add_option("--size", options->size, "Repetitions of the list's repeating part, 1 to 100000")
       ->check(CLI::Range(1U, 100000U));

@@ -34,9 +34,28 @@ is_json() {
   rm -f "$file" "$file.cmake"
 }
 
+# claim CLAIM COMMAND...: the command succeeds.
+claim() {
+  local claim=$1
+  shift
+  if "$@"; then passed=$((passed + 1)); else
+    failed=$((failed + 1))
+    echo "FAILED: $claim"
+  fi
+}
+
 run "version is printed" 0 '^[0-9]+\.[0-9]+\.[0-9]+$' --version
 run "help documents the exit status" 0 'Exit status: 0 success' --help
 run "help of bench names the lists" 0 'fill-barrier' bench --help
+for command in '' devices bench show 'show plan' kernel 'kernel build' 'kernel pack' 'kernel show' 'kernel extract' \
+  'kernel check'; do
+  # shellcheck disable=SC2086
+  text=$("$pianola" $command --help | tr -d '[:print:][:space:]' | od -c)
+  claim "help of '$command' has printable characters only: $text" [ "$text" = 0000000 ]
+done
+run "help names the choices" 0 'barriers,inferred,serial' show plan --help
+run "a form that does not exist is wrong usage" 2 'stripes not in \{lanes,waves\}' show plan decode --form stripes
+run "an order that does not exist is wrong usage" 2 'barriers,inferred,serial' show plan decode --ordering random
 run "no command is wrong usage" 2 'subcommand is required' 
 run "an unknown command is wrong usage" 2 '.' frobnicate
 run "an unknown option is wrong usage" 2 '.' devices --frobnicate
@@ -79,10 +98,7 @@ if [ -n "$driver" ]; then
     show plan decode --native --device cuda:0 --driver "$driver"
   run "a driver's device is measured" 0 '^diamond ' \
     bench diamond --quick --device cuda:0 --driver "$driver" --trace "$scratch/trace"
-  if grep -q '"tid": 1' "$scratch/trace"; then passed=$((passed + 1)); else
-    failed=$((failed + 1))
-    echo "FAILED: a trace has a row a lane"
-  fi
+  claim "a trace has a row a lane" grep -q '"tid": 1' "$scratch/trace"
 fi
 printf '%s\n' '#include <pianola/kernel.h>' 'KERNEL(one, 64, 1, 1, OUT(uint, x))' 'PHASE' 'x[GID_X] = 1u;' 'END_PHASE' \
   'END_KERNEL' >"$scratch/one.k"
