@@ -34,6 +34,23 @@ Result<Container> read_whole(const std::string& path) {
   return contents;
 }
 
+Result<> write_directly(const std::string& path, std::span<const std::byte> bytes) {
+  File file(std::fopen(path.c_str(), "wb"), &std::fclose);
+  if (file == nullptr) return io_error(path, "cannot make");
+  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
+  const bool closed = std::fclose(file.release()) == 0;
+  if (!written || !closed) return io_error(path, "cannot write");
+  return {};
+}
+
+Result<> replace(const std::string& path, std::span<const std::byte> bytes) {
+  const std::string beside = fmt::format("{}.{}.part", path, getpid());
+  Result<> done = write_directly(beside, bytes);
+  if (done && std::rename(beside.c_str(), path.c_str()) != 0) done = io_error(path, "cannot write");
+  if (!done) std::remove(beside.c_str());
+  return done;
+}
+
 std::string escaped(const std::string& name) {
   std::string text;
   for (const char c : name) {
@@ -55,15 +72,16 @@ Result<std::string> read_text(const std::string& path) {
 }
 
 Result<> write_bytes(const std::string& path, std::span<const std::byte> bytes) {
-  const std::string beside = fmt::format("{}.{}.part", path, getpid());
-  File file(std::fopen(beside.c_str(), "wb"), &std::fclose);
-  if (file == nullptr) return io_error(beside, "cannot make");
-  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
-  const bool closed = std::fclose(file.release()) == 0;
-  if (written && closed && std::rename(beside.c_str(), path.c_str()) == 0) return {};
-  Error error = io_error(path, "cannot write");
-  std::remove(beside.c_str());
-  return error;
+  namespace fs = std::filesystem;
+  std::error_code code;
+  const bool is_link = fs::is_symlink(path, code);
+  const fs::file_type type = fs::status(path, code).type();  // of what a link points to
+  const bool is_new = type == fs::file_type::not_found && !is_link;
+  if (!is_new && type != fs::file_type::regular) return write_directly(path, bytes);
+  if (!is_link) return replace(path, bytes);
+  const fs::path target = fs::canonical(path, code);
+  if (code) return Error{.code = Errc::io, .message = fmt::format("{}: {}", path, code.message())};
+  return replace(target.string(), bytes);
 }
 
 Result<> write_make_rule(const std::string& depfile, const std::string& output, std::span<const std::string> files) {

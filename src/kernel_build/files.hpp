@@ -14,7 +14,8 @@ namespace pianola::kernel_build {
 Result<std::vector<std::byte>> read_bytes(const std::string& path);
 Result<std::string> read_text(const std::string& path);
 
-/// Writes beside the file and renames, so that nobody sees half of it.
+/// Writes beside the file and renames, so that nobody sees half of it; a link's file stays where the link points.
+/// What is no regular file, such as a pipe, is written to directly.
 Result<> write_bytes(const std::string& path, std::span<const std::byte> bytes);
 
 /// "output: files" for make and ninja, written to `depfile`; none if that is empty.

@@ -106,6 +106,23 @@ printf '%s\n' '#include <pianola/kernel.h>' 'KERNEL(bad, 64, 1, 1, OUT(uint, x))
   'END_PHASE' 'END_KERNEL' >"$scratch/bad.k"
 cp "$scratch/one.k" "$scratch/copy.k"
 run "a kernel library is built" 0 '' kernel build "$scratch/one.k" -o "$scratch/one.pkl"
+# What is no regular file stays what it is, and gets the bytes.
+mkfifo "$scratch/pipe"
+timeout 60 cat "$scratch/pipe" >"$scratch/piped.pkl" &
+run "a kernel library is built into a pipe" 0 '' kernel build "$scratch/one.k" --name one -o "$scratch/pipe"
+wait $!
+claim "a pipe stays a pipe" [ -p "$scratch/pipe" ]
+claim "a pipe passes the library on" cmp -s "$scratch/one.pkl" "$scratch/piped.pkl"
+mkdir "$scratch/elsewhere"
+for target in old new; do
+  if [ $target = old ]; then echo old >"$scratch/elsewhere/old"; fi
+  ln -s elsewhere/$target "$scratch/link"
+  run "a kernel library is built into the file that a link names" 0 '' \
+    kernel build "$scratch/one.k" --name one -o "$scratch/link"
+  claim "a link stays a link, $target file" [ -L "$scratch/link" ]
+  claim "what a link names is the library, $target file" cmp -s "$scratch/one.pkl" "$scratch/elsewhere/$target"
+  rm "$scratch/link"
+done
 head -c 1000 "$scratch/one.pkl" >"$scratch/cut.pkl"
 { head -c 8 "$scratch/one.pkl" && printf '\115' && tail -c +10 "$scratch/one.pkl"; } >"$scratch/new.pkl"
 run "a library's kernels are shown" 0 'one' kernel show "$scratch/one.pkl"
