@@ -119,6 +119,10 @@ void print(std::string_view device, const std::vector<BenchRow>& rows) {
 int run_bench(const BenchOptions& options) {
   const auto device = pianola::Device::open(options.device, {.driver_path = options.driver});
   if (!device) return report(device.error());
+  if (!options.trace.empty() && !device->limits().timestamps) {
+    const std::string message = "--trace: device " + std::string(device->spec()) + " does not time commands";
+    return report({.code = pianola::Errc::unsupported, .message = message});
+  }
   const auto kernels = example_kernels();
   if (!kernels) return report(kernels.error());
 
