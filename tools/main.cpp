@@ -12,6 +12,7 @@
 #include "kernel_command.hpp"
 #include "pianola/version.hpp"
 #include "plan_command.hpp"
+#include "report.hpp"
 
 namespace {
 
@@ -166,7 +167,10 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    const int code = run(argc, argv);
+    const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+    if (written || code != tool::success) return code;
+    return tool::report({.code = pianola::Errc::io, .message = "cannot write standard output"});
   } catch (const std::exception& error) {
     std::fprintf(stderr, "pianola: %s\n", error.what());
     return tool::failed;

@@ -61,6 +61,15 @@ run "an unknown command is wrong usage" 2 '.' frobnicate
 run "an unknown option is wrong usage" 2 '.' devices --frobnicate
 run "devices names the CPU" 0 '^cpu +yes' devices
 is_json "devices --json" devices --json
+if [ -w /dev/full ]; then
+  for arguments in devices 'devices --json' 'show plan decode' --help; do
+    # shellcheck disable=SC2086
+    message=$("$pianola" $arguments 2>&1 >/dev/full)
+    status=$?
+    claim "output that cannot be written is a failure: $arguments: $status, $message" \
+      [ "$status $message" = "1 pianola: io: cannot write standard output" ]
+  done
+fi
 run "an unknown backend is an error" 1 'invalid_argument.*nonesuch' bench --device nonesuch --quick
 run "a device that is not there has its own status" 3 'no_device' bench --device cpu:99 --quick
 run "an unknown list is wrong usage" 2 'nonesuch' show plan nonesuch
