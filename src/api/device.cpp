@@ -18,13 +18,22 @@ struct Spec {
   uint32_t index = 0;
 };
 
-Error no_such(std::string_view spec) {
+std::string known_names() {
   std::string names = "auto";
   for (const backend::Entry& entry : backend::registry()) {
     names += fmt::format(", {}{}", entry.name, entry.indexed ? ":0" : "");
   }
+  return names;
+}
+
+Error no_such(std::string_view spec) {
   return Error{.code = Errc::invalid_argument,
-               .message = fmt::format("'{}' names no device of this build; it knows {}", spec, names)};
+               .message = fmt::format("'{}' names no device of this build; it knows {}", spec, known_names())};
+}
+
+Error not_built(std::string_view spec, std::string_view backend) {
+  return Error{.code = Errc::no_device,
+               .message = fmt::format("'{}': this build has no {} backend; it knows {}", spec, backend, known_names())};
 }
 
 Result<Spec> parse(std::string_view text) {
@@ -37,7 +46,7 @@ Result<Spec> parse(std::string_view text) {
 }
 
 std::string spec_of(const backend::Entry& entry, uint32_t index) {
-  return entry.indexed ? fmt::format("{}:{}", entry.name, index) : std::string(entry.name);
+  return entry.indexed || index > 0 ? fmt::format("{}:{}", entry.name, index) : std::string(entry.name);
 }
 
 Result<std::shared_ptr<Device::Impl>> open_entry(const backend::Entry& entry, uint32_t index,
@@ -114,7 +123,7 @@ Result<Device> Device::open(std::string_view text, const DeviceOptions& options)
       for (const backend::Entry& entry : backend::registry()) {
         if (entry.name == spec->backend) return open_entry(entry, spec->index, options);
       }
-      return no_such(text);
+      return backend::may_be_absent(spec->backend) ? not_built(text, spec->backend) : no_such(text);
     }();
     if (!opened) return opened.error();
     return Device(std::move(*opened));

@@ -128,5 +128,7 @@ struct Entry {
 
 /// In order of preference for "auto".
 std::span<const Entry> registry();
+/// The name of a backend that not every build has.
+bool may_be_absent(std::string_view name);
 
 }  // namespace pianola::backend

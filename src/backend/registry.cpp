@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every backend of this build. The only place that asks which ones there are.
+#include <algorithm>
 #include <array>
 
 #include "backend/backend.hpp"
@@ -32,7 +33,13 @@ constexpr auto entries = std::to_array<Entry>({
     {.name = "null", .automatic = false, .count = null::NullDevice::count, .open = null::NullDevice::open},
 });
 
+constexpr auto optional_names = std::to_array<std::string_view>({"metal", "vulkan", "cuda", "hip"});
+
 }  // namespace
+
+bool may_be_absent(std::string_view name) {
+  return std::ranges::find(optional_names, name) != optional_names.end();
+}
 
 std::span<const Entry> registry() {
   return entries;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory and devices: allocation, host access, import, and what open() and list_devices() say.
 #include <algorithm>
+#include <set>
 
 #include "fixture.hpp"
 
@@ -149,6 +150,28 @@ TEST_F(ApiDevice, ADeviceThatIsNotThereIsNoDevice) {
   const std::string backend = run_options().device.substr(0, run_options().device.find(':'));
   const auto opened = Device::open(backend + ":4000", run_options().device_options);
   EXPECT_TRUE(fails_with(opened, Errc::no_device, {.parts = {backend, "4000"}}));
+}
+
+TEST_F(ApiDevice, ABackendThatThisBuildLacksIsNoDevice) {
+  const std::vector<DeviceDescription> all = list_devices();
+  for (const std::string name : {"metal", "vulkan", "cuda", "hip"}) {
+    if (std::ranges::any_of(all, [&](const auto& line) { return line.spec.starts_with(name); })) continue;
+    for (const std::string& spec : {name, name + ":0"}) {
+      EXPECT_TRUE(fails_with(Device::open(spec), Errc::no_device, {.parts = {spec, "this build"}}));
+    }
+    EXPECT_TRUE(fails_with(Device::open(name + ":x"), Errc::invalid_argument, {.parts = {name}}));
+  }
+}
+
+TEST_F(ApiDevice, EveryListedSpecOpensTheDeviceOfThatSpec) {
+  std::set<std::string> seen;
+  for (const DeviceDescription& line : list_devices()) {
+    EXPECT_TRUE(seen.insert(line.spec).second) << line.spec << " is listed twice";
+    if (!line.available) continue;
+    const auto opened = Device::open(line.spec);
+    ASSERT_TRUE(succeeded(opened)) << line.spec;
+    EXPECT_EQ(opened->spec(), line.spec);
+  }
 }
 
 TEST_F(ApiDevice, AutoGivesADeviceThatWorks) {

@@ -72,6 +72,8 @@ if [ -w /dev/full ]; then
 fi
 run "an unknown backend is an error" 1 'invalid_argument.*nonesuch' bench --device nonesuch --quick
 run "a device that is not there has its own status" 3 'no_device' bench --device cpu:99 --quick
+run "a backend that no build here has is a device that is not there" 3 'no_device.*this build has no vulkan' \
+  bench --device vulkan:0 --quick
 run "an unknown list is wrong usage" 2 'nonesuch' show plan nonesuch
 for list in diamond fill-barrier independent decode upscale; do
   for form in lanes waves; do
