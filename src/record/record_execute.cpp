@@ -131,6 +131,11 @@ class ExecuteWriter {
                    fmt::format("execute: inner constant {} of a command buffer with {}", index, mapped.size()));
         return false;
       }
+      if (mapped[index] != nullptr) {
+        impl_.fail(Errc::invalid_argument,
+                   fmt::format("execute: inner constant '{}' is given twice", declared[index].name));
+        return false;
+      }
       mapped[index] = &outer;
     }
     for (size_t i = 0; i < mapped.size(); ++i) {

@@ -207,6 +207,15 @@ TEST_F(ApiExecuteError, WrittenSlotsMayNotShareMemory) {
 TEST_F(ApiExecuteError, UnknownSlotsAndConstantsAreRefused) {
   refuses(Errc::invalid_argument, {"9"}, {.bindings = {{SlotId{9}, a}}});
 }
+TEST_F(ApiExecuteError, ASlotOrConstantThatIsGivenTwiceIsRefused) {
+  refuses(Errc::invalid_argument, {"'source'"},
+          {.bindings = {{source.slot, a}, {result.slot, c}, {source.slot, a}}, .constants = {{value.id, 1U}}});
+  outer = Recorder();
+  a = outer.buffer("a", 256);
+  c = outer.buffer("c", 256);
+  refuses(Errc::invalid_argument, {"'value'", "twice"},
+          {.bindings = {{source.slot, a}, {result.slot, c}}, .constants = {{value.id, 1U}, {value.id, 1U}}});
+}
 TEST_F(ApiExecuteError, AValueOfAnotherSizeIsAMismatch) {
   Recorder recorder;
   const BufferRef big = recorder.buffer("big", 1024);
