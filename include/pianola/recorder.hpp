@@ -126,6 +126,7 @@ class Recorder {
 
  private:
   std::unique_ptr<Impl> impl_;
+  bool is_out_of_memory_ = false;  // from the start; else no impl_ means moved from
 };
 
 }  // namespace pianola

@@ -33,7 +33,7 @@ uint32_t alignment_of(const void* pointer) {
 
 }  // namespace
 
-Recorder::Recorder() : impl_(make_impl()) {}
+Recorder::Recorder() : impl_(make_impl()), is_out_of_memory_(impl_ == nullptr) {}
 Recorder::~Recorder() = default;
 Recorder::Recorder(Recorder&&) noexcept = default;
 Recorder& Recorder::operator=(Recorder&&) noexcept = default;
@@ -190,7 +190,8 @@ ChannelRef Recorder::channel(std::string_view name) {
 }
 
 Result<CommandBuffer> Recorder::finish() {
-  if (!impl_) return Error{.code = Errc::out_of_memory, .message = "no memory for the recorder, or it was moved from"};
+  if (is_out_of_memory_) return Error{.code = Errc::out_of_memory, .message = "no memory for the recorder"};
+  if (!impl_) return Error{.code = Errc::invalid_state, .message = "the recorder was moved from"};
   if (impl_->finished) return Error{.code = Errc::invalid_state, .message = "the recorder is finished"};
   if (!impl_->error && impl_->open_groups > 0) {
     impl_->fail(Errc::invalid_state, fmt::format("{} debug groups are still open", impl_->open_groups));

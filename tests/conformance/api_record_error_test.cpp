@@ -165,5 +165,18 @@ TEST_F(ApiRecordError, AFinishedRecorderIsUsedUp) {
   EXPECT_TRUE(fails_with(script.rec.finish(), Errc::invalid_state));
 }
 
+TEST_F(ApiRecordError, ARecorderThatWasMovedFromIsUsedUp) {
+  Script script;
+  Recorder taken = std::move(script.rec);
+  // NOLINTBEGIN(bugprone-use-after-move): that is what is tested.
+  script.rec.fill(script.x, 1U).barrier();
+  EXPECT_EQ(script.rec.buffer("z", 64).recorder, 0U);
+  EXPECT_TRUE(fails_with(script.rec.finish(), Errc::invalid_state, {.parts = {"moved from"}}));
+  // NOLINTEND(bugprone-use-after-move)
+  EXPECT_TRUE(succeeded(taken.finish()));
+  script.rec = Recorder();
+  EXPECT_TRUE(succeeded(script.rec.finish()));
+}
+
 }  // namespace
 }  // namespace pianola::conformance
