@@ -7,11 +7,6 @@ namespace {
 
 class Control : public ListTest {};
 
-Dispatch slow_copy(const BufferRef& source, const BufferRef& result) {
-  const auto n = static_cast<uint32_t>(source.size / 4);
-  return {.constants = {2000U, n}, .bindings = {source, result}};
-}
-
 TEST_F(Control, WaitOrdersWhatCameBeforeTheSignal) {
   ListCase list;
   const BufferRef x = list.buffer("x", counting(16, 1));

@@ -180,4 +180,9 @@ void ListCase::run_oneshot(const CommandBuffer& commands) {
   }
 }
 
+Dispatch slow_copy(const BufferRef& source, const BufferRef& result) {
+  constexpr uint32_t rounds = 2000;
+  return {.constants = {rounds, static_cast<uint32_t>(source.size / 4)}, .bindings = {source, result}};
+}
+
 }  // namespace pianola::conformance

@@ -75,4 +75,7 @@ class ListCase {
   uint32_t launches_ = 100;
 };
 
+/// Every word of `source` into `result`, after so long that whatever fails to wait for it comes too early.
+Dispatch slow_copy(const BufferRef& source, const BufferRef& result);
+
 }  // namespace pianola::conformance

@@ -7,13 +7,6 @@ namespace {
 
 class Order : public ListTest {};
 
-constexpr uint32_t slow_rounds = 2000;
-
-Dispatch slow_copy(const BufferRef& source, const BufferRef& result) {
-  const auto n = static_cast<uint32_t>(source.size / 4);
-  return {.constants = {slow_rounds, n}, .bindings = {source, result}};
-}
-
 // O1
 TEST_F(Order, DoubledBarrierKeepsEarlierOrder) {
   ListCase list;

@@ -107,8 +107,6 @@ TEST_F(DriverGraph, AFailedUpdateMakesAFreshGraph) {
   };
   run(make_set(16));
   const Set c = make_set(16);
-  // Memory of another kind is what drivers refuse in an update.
-  const Buffer upload = device.allocate(64, MemoryKind::upload).value();
   const int64_t built = sim.count("cuGraphInstantiateWithFlags");
   sim.fail_after(4, 1);  // two calls set the context, then one node is changed
   run(c);
