@@ -36,7 +36,7 @@ Result<Container> read_whole(const std::string& path) {
 
 Result<> write_directly(const std::string& path, std::span<const std::byte> bytes) {
   File file(std::fopen(path.c_str(), "wb"), &std::fclose);
-  if (file == nullptr) return io_error(path, "cannot make");
+  if (file == nullptr) return io_error(path, "cannot write");
   const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
   const bool closed = std::fclose(file.release()) == 0;
   if (!written || !closed) return io_error(path, "cannot write");
