@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host memory and preparation, a command: recorded, planned, and made ready for replay without a driver's graph, whose
 // memory is the driver's. The counters are bytes a command that each stage keeps.
-#include <benchmark/benchmark.h>
+#include "memory_bench.hpp"
+
+#ifdef __APPLE__
+#include <malloc/malloc.h>
+#else
 #include <malloc.h>
+#endif
 
 #include <string>
 
@@ -28,8 +33,14 @@ Result<CommandBuffer> record(const KernelLibrary& kernels) {
 }
 
 double allocated() {
+#ifdef __APPLE__
+  malloc_statistics_t info;
+  malloc_zone_statistics(nullptr, &info);
+  return static_cast<double>(info.size_in_use);
+#else
   const struct mallinfo2 info = mallinfo2();
   return static_cast<double>(info.uordblks + info.hblkhd);
+#endif
 }
 
 void record_and_plan(benchmark::State& state) {
@@ -45,7 +56,19 @@ void record_and_plan(benchmark::State& state) {
 }
 BENCHMARK(record_and_plan)->Name("record/and_plan/dispatches")->Unit(benchmark::kMillisecond);
 
-void memory(benchmark::State& state, const Device& device) {
+const bool registered = [] {
+  for (const char* spec : {"cpu", "cuda:0"}) {
+    const Result<Device> device = Device::open(spec);
+    if (!device) continue;
+    benchmark::RegisterBenchmark((std::string("record/memory/") + spec).c_str(),
+                                 [device = *device](benchmark::State& state) { bench::measure_memory(state, device); });
+  }
+  return true;
+}();
+
+}  // namespace
+
+void bench::measure_memory(benchmark::State& state, const Device& device) {
   const Result<KernelLibrary> kernels = KernelLibrary::from_bytes(graph_kernels());
   if (!kernels) return state.SkipWithError(to_string(kernels.error()).c_str());
   // Whatever a device keeps from its first graph on is no command's.
@@ -64,15 +87,3 @@ void memory(benchmark::State& state, const Device& device) {
     state.counters["bytes"] = (ready - before) / dispatches;
   }
 }
-
-const bool registered = [] {
-  for (const char* spec : {"cpu", "cuda:0"}) {
-    const Result<Device> device = Device::open(spec);
-    if (!device) continue;
-    benchmark::RegisterBenchmark((std::string("record/memory/") + spec).c_str(),
-                                 [device = *device](benchmark::State& state) { memory(state, device); });
-  }
-  return true;
-}();
-
-}  // namespace
