@@ -41,14 +41,16 @@ class MetalMemory final : public Memory {
 
 /// Addresses of more buffers than can be bound directly, encoded once for each content.
 using ArgumentBuffer = std::shared_ptr<Ref<id<MTLBuffer>>>;
+/// One for each argument set of a program.
+using ArgumentBuffers = std::shared_ptr<const std::vector<ArgumentBuffer>>;
 
 class MetalExecutable final : public Executable {
  public:
   static Result<std::shared_ptr<Executable>> make(MetalDevice& device, const Plan& plan);
   std::string describe() const override { return to_string(program); }
 
-  /// The argument buffer for these arguments of a dispatch. Thread-safe. Errors: out_of_memory.
-  Result<ArgumentBuffer> argument_buffer(const DispatchStep& step, const Bindings& bindings);
+  /// The argument buffers for these bindings; null if the program needs none. Thread-safe. Errors: out_of_memory.
+  Result<ArgumentBuffers> argument_buffers(const std::shared_ptr<const Bindings>& bindings);
 
   Program program;
   std::vector<std::shared_ptr<const Pipeline>> pipelines;  ///< one a kernel of the program
@@ -60,17 +62,20 @@ class MetalExecutable final : public Executable {
   using Content = std::vector<uint64_t>;
   Result<> load_kernels(MetalDevice& device);
   Result<> make_staging(MetalDevice& device);
+  Result<ArgumentBuffer> argument_buffer(uint32_t set, const Bindings& bindings);
 
   id<MTLDevice> native_ = nil;
   std::mutex mutex_;  ///< argument encoders are not thread-safe
   std::map<uint32_t, Ref<id<MTLArgumentEncoder>>> encoders_;
-  std::map<std::pair<uint32_t, Content>, ArgumentBuffer> argument_buffers_;
+  std::map<std::pair<uint32_t, Content>, ArgumentBuffer> known_;
+  std::weak_ptr<const Bindings> last_bindings_;
+  ArgumentBuffers last_;  ///< of last_bindings_
 };
 
 /// A job between commit and completion.
 struct InFlight {
   Job job;
-  std::vector<ArgumentBuffer> argument_buffers;
+  ArgumentBuffers argument_buffers;
   bool is_over = false;
   std::optional<Error> error;
 };
@@ -147,9 +152,9 @@ class MetalDevice final : public Device {
   std::vector<std::unique_ptr<MetalQueue>> queues_;
 };
 
-/// Encodes the program into the command buffer; gives the argument buffers it uses.
-/// Errors: out_of_memory. After one the command buffer has no open encoder and is to be dropped.
-Result<std::vector<ArgumentBuffer>> encode(id<MTLCommandBuffer> commands, MetalExecutable& executable,
-                                           const Bindings& bindings);
+/// Encodes the program into the command buffer. Errors: out_of_memory. After one the command buffer has no open encoder
+/// and is to be dropped.
+Result<> encode(id<MTLCommandBuffer> commands, const MetalExecutable& executable, const Bindings& bindings,
+                const std::vector<ArgumentBuffer>& argument_buffers);
 
 }  // namespace pianola::backend::metal

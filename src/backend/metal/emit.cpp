@@ -15,6 +15,11 @@ Place place_of(const Range& range) {
   return {static_cast<uint32_t>(range.slot), range.offset};
 }
 
+/// Metal refuses to bind the very end of a buffer, where empty ranges may lie.
+Place bound_place(const Range& range) {
+  return {static_cast<uint32_t>(range.slot), range.size == 0 ? 0 : range.offset};
+}
+
 bool overlap(const Range& a, const Range& b) {
   return a.slot == b.slot && a.offset < b.offset + b.size && b.offset < a.offset + a.size;
 }
@@ -25,14 +30,22 @@ KernelKey builtin_key(std::string_view name) {
   return {KernelKey::builtin, builtin_kernels().find(name).value_or(0)};
 }
 
-void Emitter::step(Step::Kind kind, uint32_t index) {
-  program_.steps.push_back({.kind = kind, .first = index, .group = node_->group, .source = node_->source});
+/// Adds the command at `index`, which is the last of its kind, to the step before if that is of the same kind.
+void Emitter::add(Step::Kind kind, size_t index) {
+  if (!program_.steps.empty()) {
+    Step& last = program_.steps.back();
+    if (last.kind == kind && last.group == node_->group) {
+      ++last.count;
+      return;
+    }
+  }
+  program_.steps.push_back({.kind = kind, .first = static_cast<uint32_t>(index), .count = 1, .group = node_->group});
 }
 
 void Emitter::open(Open kind) {
   if (open_ == kind) return;
   const bool is_blit = kind == Open::blit;
-  program_.steps.push_back({.kind = is_blit ? Step::Kind::blit : Step::Kind::compute});
+  program_.steps.push_back({.kind = is_blit ? Step::Kind::blit_encoder : Step::Kind::compute_encoder});
   ++(is_blit ? program_.stats.blit_encoders : program_.stats.compute_encoders);
   if (open_ != Open::none) ++program_.stats.switches;
   open_ = kind;
@@ -97,8 +110,9 @@ uint64_t Emitter::stage(const Update& update) {
 void Emitter::fill(const Fill& fill, bool as_blit) {
   const Range& to = fill.destination;
   if (as_blit) {
-    step(Step::Kind::fill, static_cast<uint32_t>(program_.fills.size()));
-    program_.fills.push_back({place_of(to), to.size, static_cast<uint8_t>(fill.pattern[0])});
+    add(Step::Kind::blits, program_.blits.size());
+    const auto value = static_cast<uint8_t>(fill.pattern[0]);
+    program_.blits.push_back({.is_fill = true, .value = value, .to = place_of(to), .size = to.size});
     ++program_.stats.blits;
     return;
   }
@@ -109,8 +123,8 @@ void Emitter::fill(const Fill& fill, bool as_blit) {
 
 void Emitter::copy(const Place& to, const Place& from, uint64_t size, bool as_blit) {
   if (as_blit) {
-    step(Step::Kind::copy, static_cast<uint32_t>(program_.copies.size()));
-    program_.copies.push_back({from, to, size});
+    add(Step::Kind::blits, program_.blits.size());
+    program_.blits.push_back({.from = from, .to = to, .size = size});
     ++program_.stats.blits;
     return;
   }
@@ -142,46 +156,47 @@ void Emitter::builtin_piece(const LateBuiltin& what) {
     for (const char* name : {"pianola_fill", "pianola_copy_blocks", "pianola_copy_words"}) {
       kernel_index(builtin_key(name));
     }
-    step(Step::Kind::late, static_cast<uint32_t>(program_.late.size()));
+    add(Step::Kind::late, program_.late.size());
     program_.late.push_back(what);
     return;
   }
   const BuiltinDispatch builtin =
       what.is_fill ? builtin_fill(what.to.offset, what.size, std::span(what.pattern).first(what.pattern_size))
                    : builtin_copy(what.to.offset, what.from.offset, what.size);
-  step(Step::Kind::dispatch, static_cast<uint32_t>(program_.dispatches.size()));
-  program_.dispatches.push_back(builtin_step(builtin, what, program_.arguments, program_.constants));
+  add(Step::Kind::dispatches, program_.dispatches.size());
+  program_.dispatches.push_back(builtin_step(builtin, what, program_.places, program_.constants));
   program_.dispatches.back().kernel = kernel_index(builtin_key(builtin.kernel));
 }
 
-DispatchStep builtin_step(const BuiltinDispatch& builtin, const LateBuiltin& what, std::vector<Argument>& arguments,
+DispatchStep builtin_step(const BuiltinDispatch& builtin, const LateBuiltin& what, std::vector<Place>& places,
                           std::vector<std::byte>& constants) {
   DispatchStep out;
-  out.threads = builtin_kernels().kernels()[builtin_key(builtin.kernel).entry].workgroup;
   out.groups[0] = builtin.groups;
-  out.first_argument = static_cast<uint32_t>(arguments.size());
-  const auto add_twice = [&](Place place, uint64_t block_offset, Access access) {
-    arguments.push_back({place, access});
+  out.first_place = static_cast<uint32_t>(places.size());
+  const auto add_twice = [&](Place place, uint64_t block_offset) {
+    places.push_back(place);
     // Where there is no whole block, its place may lie past the memory's end, which Metal refuses.
     const bool has_blocks = block_offset < what.size;
     place.offset = has_blocks ? place.offset + block_offset : place.offset / block_bytes * block_bytes;
-    arguments.push_back({place, access});
+    places.push_back(place);
   };
-  if (!what.is_fill) add_twice(what.from, builtin.source_block_offset, Access::in);
-  add_twice(what.to, builtin.block_offset, Access::out);
-  out.argument_count = static_cast<uint32_t>(arguments.size()) - out.first_argument;
+  if (!what.is_fill) add_twice(what.from, builtin.source_block_offset);
+  add_twice(what.to, builtin.block_offset);
+  out.place_count = static_cast<uint16_t>(places.size() - out.first_place);
   const auto bytes = std::as_bytes(std::span(builtin.constants));
   out.first_constant = static_cast<uint32_t>(constants.size());
   constants.insert(constants.end(), bytes.begin(), bytes.end());
   constants.resize((constants.size() + block_bytes - 1) / block_bytes * block_bytes);
-  out.constant_bytes = static_cast<uint32_t>(constants.size()) - out.first_constant;
+  out.constant_bytes = static_cast<uint16_t>(constants.size() - out.first_constant);
   return out;
 }
 
 uint32_t Emitter::kernel_index(KernelKey key) {
   const auto found = std::ranges::find(program_.kernels, key);
-  if (found == program_.kernels.end()) program_.kernels.push_back(key);
-  return static_cast<uint32_t>(std::ranges::find(program_.kernels, key) - program_.kernels.begin());
+  if (found != program_.kernels.end()) return static_cast<uint32_t>(found - program_.kernels.begin());
+  program_.kernels.push_back(key);
+  program_.kernel_sources.push_back(node_->source);
+  return static_cast<uint32_t>(program_.kernels.size() - 1);
 }
 
 /// Counts may be read as early as when the encoder starts, so their producer sits in an earlier one.
@@ -204,12 +219,62 @@ void Emitter::note_writes(const DispatchCommand& command) {
   written_anywhere_ = written_anywhere_ || info.opaque;
 }
 
-void Emitter::add_uses(DispatchStep& out, const DispatchCommand& command) {
-  out.first_use = static_cast<uint32_t>(program_.uses.size());
+/// Padded to 16. The bytes that the dispatch before has are not stored again.
+void Emitter::add_constants(DispatchStep& out, std::span<const std::byte> bytes) {
+  auto& all = program_.constants;
+  const size_t padded = (bytes.size() + block_bytes - 1) / block_bytes * block_bytes;
+  out.constant_bytes = static_cast<uint16_t>(padded);
+  if (!program_.dispatches.empty()) {
+    const DispatchStep& last = program_.dispatches.back();
+    out.first_constant = last.first_constant;
+    const bool is_same = last.constant_bytes == padded &&
+                         std::ranges::equal(std::span(all).subspan(last.first_constant, bytes.size()), bytes);
+    if (is_same) return;
+  }
+  out.first_constant = static_cast<uint32_t>(all.size());
+  all.insert(all.end(), bytes.begin(), bytes.end());
+  all.resize(out.first_constant + padded);
+}
+
+void Emitter::add_bindings(DispatchStep& out, const DispatchCommand& command) {
+  out.first_place = static_cast<uint32_t>(program_.places.size());
+  if (command.bindings().size() > max_direct_buffers) return;  // they go into an argument set
+  out.place_count = static_cast<uint16_t>(command.bindings().size());
+  for (const Range& range : command.bindings()) program_.places.push_back(bound_place(range));
+}
+
+/// The set of these bindings, known or new.
+uint32_t Emitter::argument_set(uint32_t kernel, const DispatchCommand& command) {
+  std::vector<Argument> arguments;
+  for (const Range& range : command.bindings()) {
+    arguments.push_back({bound_place(range), static_cast<Access>(range.tag)});
+  }
+  auto& all = program_.arguments;
+  const auto next = static_cast<uint32_t>(program_.argument_sets.size());
+  const auto [known, is_new] = argument_sets_.try_emplace({kernel, arguments}, next);
+  if (is_new) {
+    program_.argument_sets.push_back(
+        {kernel, static_cast<uint32_t>(all.size()), static_cast<uint32_t>(arguments.size())});
+    all.insert(all.end(), arguments.begin(), arguments.end());
+  }
+  return known->second;
+}
+
+DispatchExtra Emitter::extra_of(const DispatchStep& out, const DispatchCommand& command) {
+  DispatchExtra extra;
+  extra.named_groups = command.header.flags & 7U;
+  extra.is_indirect = command.is_indirect();
+  if (extra.is_indirect) extra.counts = place_of(command.counts());
+  if (command.bindings().size() > max_direct_buffers) extra.argument_set = argument_set(out.kernel, command);
+  extra.first_use = static_cast<uint32_t>(program_.uses.size());
+  extra.use_count = command.use_count;
   for (const Range& range : command.uses()) {
     program_.uses.push_back({place_of(range), static_cast<Access>(range.tag)});
   }
-  out.use_count = command.use_count;
+  extra.first_named = static_cast<uint32_t>(program_.named.size());
+  extra.named_count = command.named_count;
+  program_.named.insert(program_.named.end(), command.named().begin(), command.named().end());
+  return extra;
 }
 
 void Emitter::dispatch(const DispatchCommand& command) {
@@ -218,32 +283,18 @@ void Emitter::dispatch(const DispatchCommand& command) {
     open(Open::compute);
   }
   flush_barrier();
-  const KernelInfo& info = commands_.libraries[command.library].kernels()[command.entry];
   DispatchStep out;
   out.kernel = kernel_index({command.library, command.entry});
-  out.threads = info.workgroup;
   out.groups = command.groups;
-  out.named_groups = command.header.flags & 7U;
-  out.is_indirect = command.is_indirect();
-  if (out.is_indirect) out.counts = place_of(command.counts());
-  out.first_argument = static_cast<uint32_t>(program_.arguments.size());
-  out.argument_count = static_cast<uint32_t>(command.bindings().size());
-  out.uses_argument_buffer = out.argument_count > max_direct_buffers;
-  for (const Range& range : command.bindings()) {
-    Place place = place_of(range);
-    if (range.size == 0) place.offset = 0;  // Metal refuses to bind the very end of a buffer
-    program_.arguments.push_back({place, static_cast<Access>(range.tag)});
+  add_bindings(out, command);
+  add_constants(out, command.constants());
+  const bool is_plain = (command.header.flags & 7U) == 0 && !command.is_indirect() && command.use_count == 0 &&
+                        command.named_count == 0 && command.bindings().size() <= max_direct_buffers;
+  if (!is_plain) {
+    out.extra = static_cast<uint32_t>(program_.extras.size());
+    program_.extras.push_back(extra_of(out, command));
   }
-  add_uses(out, command);
-  out.first_constant = static_cast<uint32_t>(program_.constants.size());
-  const auto bytes = command.constants();
-  program_.constants.insert(program_.constants.end(), bytes.begin(), bytes.end());
-  program_.constants.resize((program_.constants.size() + block_bytes - 1) / block_bytes * block_bytes);
-  out.constant_bytes = static_cast<uint32_t>(program_.constants.size()) - out.first_constant;
-  out.first_named = static_cast<uint32_t>(program_.named.size());
-  out.named_count = command.named_count;
-  program_.named.insert(program_.named.end(), command.named().begin(), command.named().end());
-  step(Step::Kind::dispatch, static_cast<uint32_t>(program_.dispatches.size()));
+  add(Step::Kind::dispatches, program_.dispatches.size());
   program_.dispatches.push_back(out);
   ++program_.stats.dispatches;
   note_writes(command);

@@ -2,7 +2,9 @@
 // Appends commands to a program: opens encoders as late as possible and puts barriers only before work that waits.
 #pragma once
 
+#include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "backend/metal/program.hpp"
@@ -24,7 +26,7 @@ class Emitter {
 
   void open(Open kind);
   void flush_barrier();
-  void step(Step::Kind kind, uint32_t index);
+  void add(Step::Kind kind, size_t index);
   uint32_t kernel_index(KernelKey key);
   uint64_t stage(const Update& update);
   uint64_t slot_alignment(uint32_t slot) const;
@@ -34,7 +36,10 @@ class Emitter {
   void builtin(const LateBuiltin& what);
   void builtin_piece(const LateBuiltin& what);
   void dispatch(const DispatchCommand& command);
-  void add_uses(DispatchStep& out, const DispatchCommand& command);
+  void add_constants(DispatchStep& out, std::span<const std::byte> bytes);
+  void add_bindings(DispatchStep& out, const DispatchCommand& command);
+  DispatchExtra extra_of(const DispatchStep& out, const DispatchCommand& command);
+  uint32_t argument_set(uint32_t kernel, const DispatchCommand& command);
   bool needs_earlier_encoder(const Range& counts) const;
   void note_writes(const DispatchCommand& command);
 
@@ -46,10 +51,12 @@ class Emitter {
   std::vector<uint32_t> barrier_slots_;
   std::vector<Range> written_;     ///< by the dispatches of the open compute encoder
   bool written_anywhere_ = false;  ///< one of them is opaque
+  std::map<std::pair<uint32_t, std::vector<Argument>>, uint32_t> argument_sets_;  ///< by kernel and arguments
 };
 
-/// The step for a built-in kernel whose arguments are known; appends its arguments and its padded constants.
-DispatchStep builtin_step(const BuiltinDispatch& builtin, const LateBuiltin& what, std::vector<Argument>& arguments,
+/// The step for a built-in kernel whose arguments are known, without its index; appends its places and its padded
+/// constants.
+DispatchStep builtin_step(const BuiltinDispatch& builtin, const LateBuiltin& what, std::vector<Place>& places,
                           std::vector<std::byte>& constants);
 KernelKey builtin_key(std::string_view name);
 

@@ -13,61 +13,92 @@
 namespace pianola::backend::metal {
 namespace {
 
-constexpr size_t buffer_indices = 31;
+constexpr uint32_t none = UINT32_MAX;
+constexpr uint32_t own_slots = 1;  ///< of the program: staging_slot
 
-/// A place in memory that is bound now.
+/// A place in memory, as bound now.
 struct Bound {
   id<MTLBuffer> buffer = nil;
   uint64_t offset = 0;
 };
 
+/// A failure is a null encoder and nothing else, so that the commands themselves carry no results about.
 class Encoding {
  public:
-  Encoding(id<MTLCommandBuffer> commands, MetalExecutable& executable, const Bindings& bindings)
-      : commands_(commands), x_(executable), program_(executable.program), bindings_(bindings) {}
+  Encoding(id<MTLCommandBuffer> commands, const MetalExecutable& executable, const Bindings& bindings,
+           const std::vector<ArgumentBuffer>& argument_buffers);
   ~Encoding() { end(); }
   Encoding(const Encoding&) = delete;
   Encoding& operator=(const Encoding&) = delete;
-  Result<> run();
-  std::vector<ArgumentBuffer> argument_buffers;
+  bool run();
 
  private:
-  Bound resolve(const Place& place) const;
+  /// What a slot has been declared for in the open encoder.
+  struct Slot {
+    Bound bound;
+    MTLResourceUsage usage = 0;
+  };
+
+  /// The program's own slots are the highest numbers, so that they wrap to the first places.
+  size_t index_of(uint32_t slot) const { return static_cast<uint32_t>(slot + own_slots); }
+  Bound resolve(const Place& place) const {
+    const Bound& slot = slots_[index_of(place.slot)].bound;
+    return {slot.buffer, slot.offset + place.offset};
+  }
   void end();
-  bool open_blit(const Step& step);
-  bool open_compute(const Step& step);
+  bool open_blit(uint32_t group);
+  bool open_compute(uint32_t group);
   void enter_group(id<MTLCommandEncoder> encoder, uint32_t group);
-  Result<> run(const Step& step);
+  bool run(const Step& step);
   void barrier(const Step& step);
-  void fill(const BlitFill& fill);
-  void copy(const BlitCopy& copy);
-  Result<> dispatch(const DispatchStep& step, const Step& at);
-  Result<> late(const LateBuiltin& what, const Step& at);
-  bool find_groups(const DispatchStep& step, std::array<uint32_t, 3>& groups) const;
-  Result<> bind_arguments(const DispatchStep& step);
+  void blit(const Blit& blit);
+  bool dispatches(const Step& step);
+  void dispatch(const DispatchStep& step);
+  void dispatch(const DispatchStep& step, const DispatchExtra& extra);
+  void late(const LateBuiltin& what);
+  std::array<uint32_t, 3> groups_of(const DispatchStep& step, const DispatchExtra& extra) const;
+  void bind_set(uint32_t index);
   void bind(uint32_t index, const Bound& bound);
   void bind_constants(const DispatchStep& step);
+  void bind_named_constants(const DispatchStep& step, const DispatchExtra& extra);
   void set_pipeline(uint32_t kernel);
-  void use(id<MTLBuffer> buffer, Access access);
+  void use(const Argument& what);
+  void use(id<MTLBuffer> buffer, MTLResourceUsage usage);
 
   id<MTLCommandBuffer> commands_;
-  MetalExecutable& x_;
+  const MetalExecutable& x_;
   const Program& program_;
   const Bindings& bindings_;
+  const std::vector<ArgumentBuffer>& argument_buffers_;
 
+  std::vector<Slot> slots_;
   id<MTLBlitCommandEncoder> blit_ = nil;
   id<MTLComputeCommandEncoder> compute_ = nil;
-  id<MTLComputePipelineState> pipeline_ = nil;
-  std::array<Bound, buffer_indices> bound_{};
+  uint32_t kernel_ = none;     ///< whose pipeline is set
+  MTLSize threads_{};          ///< of its threadgroups
+  uint32_t constants_ = none;  ///< offset in the program of those that are set, of constant_bytes_
+  uint32_t constant_bytes_ = 0;
+  std::array<Bound, max_direct_buffers> bound_{};
   std::vector<std::pair<id<MTLBuffer>, MTLResourceUsage>> used_;
+  std::vector<bool> used_sets_;  ///< argument sets whose buffers are all declared in the open encoder
   uint32_t group_ = 0;
   std::vector<uint32_t> groups_;  ///< those open in the encoder
 };
 
-Bound Encoding::resolve(const Place& place) const {
-  if (place.slot == staging_slot) return {x_.staging.get(), place.offset};
-  const BoundSlot& slot = bindings_.slots[place.slot];
-  return {static_cast<MetalMemory*>(slot.memory)->buffer(), slot.offset + place.offset};
+Encoding::Encoding(id<MTLCommandBuffer> commands, const MetalExecutable& executable, const Bindings& bindings,
+                   const std::vector<ArgumentBuffer>& argument_buffers)
+    : commands_(commands),
+      x_(executable),
+      program_(executable.program),
+      bindings_(bindings),
+      argument_buffers_(argument_buffers) {
+  slots_.resize(own_slots + bindings.slots.size());
+  slots_[index_of(staging_slot)].bound = {executable.staging.get(), 0};
+  for (size_t i = 0; i < bindings.slots.size(); ++i) {
+    const BoundSlot& slot = bindings.slots[i];
+    if (slot.memory == nullptr) continue;
+    slots_[own_slots + i].bound = {static_cast<MetalMemory*>(slot.memory)->buffer(), slot.offset};
+  }
 }
 
 void Encoding::end() {
@@ -82,21 +113,26 @@ void Encoding::end() {
   compute_ = nil;
 }
 
-bool Encoding::open_blit(const Step& step) {
+bool Encoding::open_blit(uint32_t group) {
   if (blit_ == nil) blit_ = [commands_ blitCommandEncoder];
-  if (blit_ != nil && step.group != group_) enter_group(blit_, step.group);
+  if (blit_ != nil && group != group_) enter_group(blit_, group);
   return blit_ != nil;
 }
 
-bool Encoding::open_compute(const Step& step) {
+bool Encoding::open_compute(uint32_t group) {
   if (compute_ == nil) {
     const MTLDispatchType type = x_.concurrent ? MTLDispatchTypeConcurrent : MTLDispatchTypeSerial;
     compute_ = [commands_ computeCommandEncoderWithDispatchType:type];
-    pipeline_ = nil;
+    kernel_ = none;
+    constants_ = none;
     bound_ = {};
+    if (!used_.empty()) {
+      for (Slot& slot : slots_) slot.usage = 0;
+    }
     used_.clear();
+    used_sets_.assign(program_.argument_sets.size(), false);
   }
-  if (compute_ != nil && step.group != group_) enter_group(compute_, step.group);
+  if (compute_ != nil && group != group_) enter_group(compute_, group);
   return compute_ != nil;
 }
 
@@ -113,34 +149,29 @@ void Encoding::enter_group(id<MTLCommandEncoder> encoder, uint32_t group) {
   group_ = group;
 }
 
-Result<> Encoding::run() {
-  Result<> result;
-  for (const Step& step : program_.steps) {
-    result = run(step);
-    if (!result) break;
-  }
+bool Encoding::run() {
+  bool is_good = true;
+  for (auto step = program_.steps.begin(); is_good && step != program_.steps.end(); ++step) is_good = run(*step);
   end();
-  return result;
+  return is_good;
 }
 
-Result<> Encoding::run(const Step& step) {
-  const auto no_encoder = [] { return call_error(Errc::out_of_memory, "commandEncoder", "no command encoder", nil); };
+bool Encoding::run(const Step& step) {
   switch (step.kind) {
-    case Step::Kind::blit:
-    case Step::Kind::compute: end(); return {};
-    case Step::Kind::barrier: barrier(step); return {};
-    case Step::Kind::fill:
-      if (!open_blit(step)) return no_encoder();
-      fill(program_.fills[step.first]);
-      return {};
-    case Step::Kind::copy:
-      if (!open_blit(step)) return no_encoder();
-      copy(program_.copies[step.first]);
-      return {};
-    case Step::Kind::dispatch: return dispatch(program_.dispatches[step.first], step);
-    case Step::Kind::late: return late(program_.late[step.first], step);
+    case Step::Kind::blit_encoder:
+    case Step::Kind::compute_encoder: end(); return true;
+    case Step::Kind::barrier: barrier(step); return true;
+    case Step::Kind::blits:
+      if (!open_blit(step.group)) return false;
+      for (const Blit& one : std::span(program_.blits).subspan(step.first, step.count)) blit(one);
+      return true;
+    case Step::Kind::dispatches: return dispatches(step);
+    case Step::Kind::late:
+      if (!open_compute(step.group)) return false;
+      for (const LateBuiltin& one : std::span(program_.late).subspan(step.first, step.count)) late(one);
+      return true;
   }
-  return {};
+  return true;
 }
 
 void Encoding::barrier(const Step& step) {
@@ -154,29 +185,27 @@ void Encoding::barrier(const Step& step) {
   [compute_ memoryBarrierWithResources:resources.data() count:step.count];
 }
 
-void Encoding::fill(const BlitFill& fill) {
-  const Bound to = resolve(fill.to);
-  [blit_ fillBuffer:to.buffer range:NSMakeRange(to.offset, fill.size) value:fill.value];
-}
-
-void Encoding::copy(const BlitCopy& copy) {
-  const Bound from = resolve(copy.from);
-  const Bound to = resolve(copy.to);
+void Encoding::blit(const Blit& blit) {
+  const Bound to = resolve(blit.to);
+  if (blit.is_fill) {
+    [blit_ fillBuffer:to.buffer range:NSMakeRange(to.offset, blit.size) value:blit.value];
+    return;
+  }
+  const Bound from = resolve(blit.from);
   [blit_ copyFromBuffer:from.buffer
            sourceOffset:from.offset
                toBuffer:to.buffer
       destinationOffset:to.offset
-                   size:copy.size];
+                   size:blit.size];
 }
 
-/// False if the dispatch has no work.
-bool Encoding::find_groups(const DispatchStep& step, std::array<uint32_t, 3>& groups) const {
-  groups = step.groups;
-  for (size_t i = 0; i < 3 && step.named_groups != 0; ++i) {
-    if ((step.named_groups >> i & 1U) == 0) continue;
+std::array<uint32_t, 3> Encoding::groups_of(const DispatchStep& step, const DispatchExtra& extra) const {
+  std::array<uint32_t, 3> groups = step.groups;
+  for (size_t i = 0; i < 3; ++i) {
+    if ((extra.named_groups >> i & 1U) == 0) continue;
     std::memcpy(&groups[i], bindings_.constants.data() + bindings_.constant_offset[step.groups[i]], 4);
   }
-  return step.is_indirect || (groups[0] != 0 && groups[1] != 0 && groups[2] != 0);
+  return groups;
 }
 
 void Encoding::bind(uint32_t index, const Bound& bound) {
@@ -191,81 +220,113 @@ void Encoding::bind(uint32_t index, const Bound& bound) {
 }
 
 /// Makes memory resident that is reached other than through a binding of its own.
-void Encoding::use(id<MTLBuffer> buffer, Access access) {
-  MTLResourceUsage usage = (reads(access) ? MTLResourceUsageRead : 0) | (writes(access) ? MTLResourceUsageWrite : 0);
+void Encoding::use(const Argument& what) {
+  const MTLResourceUsage usage =
+      (reads(what.access) ? MTLResourceUsageRead : 0) | (writes(what.access) ? MTLResourceUsageWrite : 0);
+  Slot& slot = slots_[index_of(what.place.slot)];
+  if ((slot.usage | usage) == slot.usage) return;
+  slot.usage |= usage;
+  use(slot.bound.buffer, usage);
+}
+
+/// Several slots may lie in one buffer: what is declared for it is what all of them need.
+void Encoding::use(id<MTLBuffer> buffer, MTLResourceUsage usage) {
   for (auto& [known, known_usage] : used_) {
     if (known != buffer) continue;
     if ((known_usage | usage) == known_usage) return;
-    usage |= known_usage;
-    known_usage = usage;
-    [compute_ useResource:buffer usage:usage];
+    known_usage |= usage;
+    [compute_ useResource:buffer usage:known_usage];
     return;
   }
   used_.emplace_back(buffer, usage);
   [compute_ useResource:buffer usage:usage];
 }
 
-Result<> Encoding::bind_arguments(const DispatchStep& step) {
-  const auto arguments = std::span(program_.arguments).subspan(step.first_argument, step.argument_count);
-  if (!step.uses_argument_buffer) {
-    for (uint32_t i = 0; i < arguments.size(); ++i) bind(i, resolve(arguments[i].place));
-    return {};
-  }
-  auto buffer = x_.argument_buffer(step, bindings_);
-  if (!buffer) return buffer.error();
-  argument_buffers.push_back(*buffer);
-  bind(argument_buffer_index, {(*buffer)->get(), 0});
-  for (const Argument& argument : arguments) use(resolve(argument.place).buffer, argument.access);
-  return {};
+void Encoding::bind_set(uint32_t index) {
+  bind(argument_buffer_index, {argument_buffers_[index]->get(), 0});
+  if (used_sets_[index]) return;
+  used_sets_[index] = true;
+  const ArgumentSet& set = program_.argument_sets[index];
+  for (uint32_t i = 0; i < set.count; ++i) use(program_.arguments[set.first + i]);
 }
 
 void Encoding::bind_constants(const DispatchStep& step) {
-  if (step.constant_bytes == 0) return;
-  const std::byte* bytes = program_.constants.data() + step.first_constant;
-  std::array<std::byte, max_constant_bytes> patched;
-  if (step.named_count != 0) {
-    std::memcpy(patched.data(), bytes, step.constant_bytes);
-    for (const auto& named : std::span(program_.named).subspan(step.first_named, step.named_count)) {
-      const uint32_t at = bindings_.constant_offset[static_cast<uint32_t>(named.constant)];
-      std::memcpy(patched.data() + named.offset, bindings_.constants.data() + at, named.size);
-    }
-    bytes = patched.data();
+  const bool is_set = step.first_constant == constants_ && step.constant_bytes == constant_bytes_;
+  if (step.constant_bytes == 0 || is_set) return;
+  constants_ = step.first_constant;
+  constant_bytes_ = step.constant_bytes;
+  [compute_ setBytes:program_.constants.data() + step.first_constant
+              length:step.constant_bytes
+             atIndex:constants_index];
+}
+
+void Encoding::bind_named_constants(const DispatchStep& step, const DispatchExtra& extra) {
+  std::array<std::byte, max_constant_bytes> bytes;
+  std::memcpy(bytes.data(), program_.constants.data() + step.first_constant, step.constant_bytes);
+  for (const auto& named : std::span(program_.named).subspan(extra.first_named, extra.named_count)) {
+    const uint32_t at = bindings_.constant_offset[static_cast<uint32_t>(named.constant)];
+    std::memcpy(bytes.data() + named.offset, bindings_.constants.data() + at, named.size);
   }
-  [compute_ setBytes:bytes length:step.constant_bytes atIndex:constants_index];
-  bound_[constants_index] = {};
+  constants_ = none;
+  [compute_ setBytes:bytes.data() length:step.constant_bytes atIndex:constants_index];
 }
 
 void Encoding::set_pipeline(uint32_t kernel) {
-  id<MTLComputePipelineState> state = x_.pipelines[kernel]->state.get();
-  if (state != pipeline_) [compute_ setComputePipelineState:state];
-  pipeline_ = state;
+  if (kernel == kernel_) return;
+  const Pipeline& pipeline = *x_.pipelines[kernel];
+  kernel_ = kernel;
+  threads_ = pipeline.threads;
+  [compute_ setComputePipelineState:pipeline.state.get()];
 }
 
-Result<> Encoding::dispatch(const DispatchStep& step, const Step& at) {
-  std::array<uint32_t, 3> groups;
-  if (!find_groups(step, groups)) return {};
-  if (!open_compute(at)) return call_error(Errc::out_of_memory, "computeCommandEncoder", "no command encoder", nil);
+bool Encoding::dispatches(const Step& step) {
+  for (const DispatchStep& one : std::span(program_.dispatches).subspan(step.first, step.count)) {
+    if (one.extra == DispatchStep::none) {
+      if (!open_compute(step.group)) return false;
+      dispatch(one);
+      continue;
+    }
+    const DispatchExtra& extra = program_.extras[one.extra];
+    const auto groups = groups_of(one, extra);
+    const bool has_work = extra.is_indirect || (groups[0] != 0 && groups[1] != 0 && groups[2] != 0);
+    if (!has_work) continue;
+    if (!open_compute(step.group)) return false;
+    dispatch(one, extra);
+  }
+  return true;
+}
+
+void Encoding::dispatch(const DispatchStep& step) {
   set_pipeline(step.kernel);
-  if (auto bound = bind_arguments(step); !bound) return bound;
+  const Place* places = program_.places.data() + step.first_place;
+  for (uint32_t i = 0; i < step.place_count; ++i) bind(i, resolve(places[i]));
   bind_constants(step);
-  for (const Argument& more : std::span(program_.uses).subspan(step.first_use, step.use_count)) {
-    use(resolve(more.place).buffer, more.access);
-  }
-  const MTLSize threads = to_size(step.threads);
-  if (step.is_indirect) {
-    const Bound counts = resolve(step.counts);
-    [compute_ dispatchThreadgroupsWithIndirectBuffer:counts.buffer
-                                indirectBufferOffset:counts.offset
-                               threadsPerThreadgroup:threads];
+  [compute_ dispatchThreadgroups:to_size(step.groups) threadsPerThreadgroup:threads_];
+}
+
+void Encoding::dispatch(const DispatchStep& step, const DispatchExtra& extra) {
+  set_pipeline(step.kernel);
+  const Place* places = program_.places.data() + step.first_place;
+  for (uint32_t i = 0; i < step.place_count; ++i) bind(i, resolve(places[i]));
+  if (extra.argument_set != ArgumentSet::none) bind_set(extra.argument_set);
+  for (uint32_t i = 0; i < extra.use_count; ++i) use(program_.uses[extra.first_use + i]);
+  if (extra.named_count != 0) {
+    bind_named_constants(step, extra);
   } else {
-    [compute_ dispatchThreadgroups:to_size(groups) threadsPerThreadgroup:threads];
+    bind_constants(step);
   }
-  return {};
+  if (!extra.is_indirect) {
+    [compute_ dispatchThreadgroups:to_size(groups_of(step, extra)) threadsPerThreadgroup:threads_];
+    return;
+  }
+  const Bound counts = resolve(extra.counts);
+  [compute_ dispatchThreadgroupsWithIndirectBuffer:counts.buffer
+                              indirectBufferOffset:counts.offset
+                             threadsPerThreadgroup:threads_];
 }
 
 /// A fill or copy whose alignment shows only now: its places become offsets in whole buffers.
-Result<> Encoding::late(const LateBuiltin& what, const Step& at) {
-  if (!open_compute(at)) return call_error(Errc::out_of_memory, "computeCommandEncoder", "no command encoder", nil);
+void Encoding::late(const LateBuiltin& what) {
   const Bound from = what.is_fill ? Bound{} : resolve(what.from);
   const Bound to = resolve(what.to);
   LateBuiltin absolute = what;
@@ -274,28 +335,28 @@ Result<> Encoding::late(const LateBuiltin& what, const Step& at) {
   const BuiltinDispatch builtin =
       what.is_fill ? builtin_fill(to.offset, what.size, std::span(what.pattern).first(what.pattern_size))
                    : builtin_copy(to.offset, from.offset, what.size);
-  std::vector<Argument> arguments;
+  std::vector<Place> places;
   std::vector<std::byte> constants;
-  const DispatchStep step = builtin_step(builtin, absolute, arguments, constants);
+  const DispatchStep step = builtin_step(builtin, absolute, places, constants);
   const auto& kernels = program_.kernels;
   const auto kernel = std::ranges::find(kernels, builtin_key(builtin.kernel)) - kernels.begin();
   set_pipeline(static_cast<uint32_t>(kernel));
   const size_t sources = what.is_fill ? 0 : 2;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    bind(static_cast<uint32_t>(i), {i < sources ? from.buffer : to.buffer, arguments[i].place.offset});
+  for (size_t i = 0; i < places.size(); ++i) {
+    bind(static_cast<uint32_t>(i), {i < sources ? from.buffer : to.buffer, places[i].offset});
   }
+  constants_ = none;
   [compute_ setBytes:constants.data() length:constants.size() atIndex:constants_index];
-  [compute_ dispatchThreadgroups:to_size(step.groups) threadsPerThreadgroup:to_size(step.threads)];
-  return {};
+  [compute_ dispatchThreadgroups:to_size(step.groups) threadsPerThreadgroup:threads_];
 }
 
 }  // namespace
 
-Result<std::vector<ArgumentBuffer>> encode(id<MTLCommandBuffer> commands, MetalExecutable& executable,
-                                           const Bindings& bindings) {
-  Encoding encoding(commands, executable, bindings);
-  if (auto done = encoding.run(); !done) return done.error();
-  return std::move(encoding.argument_buffers);
+Result<> encode(id<MTLCommandBuffer> commands, const MetalExecutable& executable, const Bindings& bindings,
+                const std::vector<ArgumentBuffer>& argument_buffers) {
+  Encoding encoding(commands, executable, bindings, argument_buffers);
+  if (encoding.run()) return {};
+  return call_error(Errc::out_of_memory, "commandEncoder", "no command encoder", nil);
 }
 
 }  // namespace pianola::backend::metal

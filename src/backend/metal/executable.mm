@@ -7,8 +7,8 @@
 namespace pianola::backend::metal {
 namespace {
 
-/// Contents of argument buffers that are remembered; a decode loop rebinds a handful of buffers.
-constexpr size_t max_argument_buffers = 64;
+/// Contents of an argument set that are remembered; a decode loop rebinds a handful of buffers.
+constexpr size_t max_argument_contents = 64;
 
 }  // namespace
 
@@ -39,15 +39,10 @@ Result<> MetalExecutable::load_kernels(MetalDevice& device) {
       continue;
     }
     Error error = pipeline.error();
-    for (const Step& step : program.steps) {
-      if (step.kind != Step::Kind::dispatch || program.dispatches[step.first].kernel != i) continue;
-      error.command = step.source;
-      break;
-    }
+    error.command = program.kernel_sources[i];
     return error;
   }
-  for (const DispatchStep& step : program.dispatches) {
-    if (!step.uses_argument_buffer || device.has_argument_buffers()) continue;
+  if (!program.argument_sets.empty() && !device.has_argument_buffers()) {
     return Error{.code = Errc::unsupported,
                  .message = "more than 30 bindings need argument buffers of tier 2, this Metal device has tier 1"};
   }
@@ -65,20 +60,36 @@ Result<> MetalExecutable::make_staging(MetalDevice& device) {
   return {};
 }
 
-Result<ArgumentBuffer> MetalExecutable::argument_buffer(const DispatchStep& step, const Bindings& bindings) {
-  Content content(step.argument_count);
-  for (uint32_t i = 0; i < step.argument_count; ++i) {
-    const Place& place = program.arguments[step.first_argument + i].place;
+Result<ArgumentBuffers> MetalExecutable::argument_buffers(const std::shared_ptr<const Bindings>& bindings) {
+  if (program.argument_sets.empty()) return ArgumentBuffers();
+  const std::lock_guard lock(mutex_);
+  const bool is_same = !last_bindings_.owner_before(bindings) && !bindings.owner_before(last_bindings_);
+  if (is_same && last_) return last_;
+  std::vector<ArgumentBuffer> buffers;
+  for (uint32_t set = 0; set < program.argument_sets.size(); ++set) {
+    auto buffer = argument_buffer(set, *bindings);
+    if (!buffer) return buffer.error();
+    buffers.push_back(std::move(*buffer));
+  }
+  last_ = std::make_shared<const std::vector<ArgumentBuffer>>(std::move(buffers));
+  last_bindings_ = bindings;
+  return last_;
+}
+
+Result<ArgumentBuffer> MetalExecutable::argument_buffer(uint32_t set, const Bindings& bindings) {
+  const ArgumentSet& arguments = program.argument_sets[set];
+  Content content(arguments.count);
+  for (uint32_t i = 0; i < arguments.count; ++i) {
+    const Place& place = program.arguments[arguments.first + i].place;
     content[i] = reinterpret_cast<uint64_t>(bindings.slots[place.slot].address) + place.offset;
   }
-  const std::lock_guard lock(mutex_);
-  const auto key = std::pair(step.kernel, std::move(content));
-  if (const auto found = argument_buffers_.find(key); found != argument_buffers_.end()) return found->second;
+  const auto key = std::pair(arguments.kernel, std::move(content));
+  if (const auto found = known_.find(key); found != known_.end()) return found->second;
 
-  auto& encoder = encoders_[step.kernel];
+  auto& encoder = encoders_[arguments.kernel];
   if (!encoder) {
     encoder = Ref<id<MTLArgumentEncoder>>(
-        [pipelines[step.kernel]->function.get() newArgumentEncoderWithBufferIndex:argument_buffer_index]);
+        [pipelines[arguments.kernel]->function.get() newArgumentEncoderWithBufferIndex:argument_buffer_index]);
   }
   auto buffer = std::make_shared<Ref<id<MTLBuffer>>>();
   if (encoder) {
@@ -87,15 +98,16 @@ Result<ArgumentBuffer> MetalExecutable::argument_buffer(const DispatchStep& step
   }
   if (!*buffer) return call_error(Errc::out_of_memory, "newBufferWithLength", "no argument buffer", nil);
   [encoder.get() setArgumentBuffer:buffer->get() offset:0];
-  for (uint32_t i = 0; i < step.argument_count; ++i) {
-    const Place& place = program.arguments[step.first_argument + i].place;
+  for (uint32_t i = 0; i < arguments.count; ++i) {
+    const Place& place = program.arguments[arguments.first + i].place;
     const BoundSlot& slot = bindings.slots[place.slot];
     [encoder.get() setBuffer:static_cast<MetalMemory*>(slot.memory)->buffer()
                       offset:slot.offset + place.offset
                      atIndex:i];
   }
-  if (argument_buffers_.size() >= max_argument_buffers) argument_buffers_.clear();  // work in flight keeps its own
-  argument_buffers_.emplace(key, buffer);
+  const size_t most = max_argument_contents * program.argument_sets.size();
+  if (known_.size() >= most) known_.clear();  // work in flight keeps its own
+  known_.emplace(key, buffer);
   return buffer;
 }
 

@@ -17,6 +17,7 @@ namespace pianola::backend::metal {
 struct Pipeline {
   Ref<id<MTLComputePipelineState>> state;
   Ref<id<MTLFunction>> function;
+  MTLSize threads;  ///< of a threadgroup
 };
 
 /// Thread-safe. Keeps the libraries it has seen, so that their address stays theirs.

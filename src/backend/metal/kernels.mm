@@ -83,7 +83,8 @@ Result<std::shared_ptr<const Pipeline>> PipelineCache::make(Loaded& loaded, uint
     return call_error(Errc::compile_failed, "newComputePipelineStateWithFunction",
                       fmt::format("kernel '{}'", info.name), error);
   }
-  const uint64_t threads = uint64_t{info.workgroup[0]} * info.workgroup[1] * info.workgroup[2];
+  pipeline->threads = to_size(info.workgroup);
+  const uint64_t threads = pipeline->threads.width * pipeline->threads.height * pipeline->threads.depth;
   const uint64_t most = [pipeline->state.get() maxTotalThreadsPerThreadgroup];
   if (threads > most) {
     return Error{.code = Errc::limit_exceeded,

@@ -32,16 +32,18 @@ std::string to_string(const Program& program) {
   uint32_t index = 0;
   for (const Step& step : program.steps) {
     switch (step.kind) {
-      case Step::Kind::blit:
-      case Step::Kind::compute:
+      case Step::Kind::blit_encoder:
+      case Step::Kind::compute_encoder:
         if (tally.kind != nullptr) print(text, index++, tally);
-        tally = {.kind = step.kind == Step::Kind::blit ? "blit" : "compute"};
+        tally = {.kind = step.kind == Step::Kind::blit_encoder ? "blit" : "compute"};
         break;
       case Step::Kind::barrier: ++tally.barriers; break;
-      case Step::Kind::fill: ++tally.fills; break;
-      case Step::Kind::copy: ++tally.copies; break;
-      case Step::Kind::dispatch:
-      case Step::Kind::late: ++tally.dispatches; break;
+      case Step::Kind::blits:
+        for (uint32_t i = 0; i < step.count; ++i)
+          ++(program.blits[step.first + i].is_fill ? tally.fills : tally.copies);
+        break;
+      case Step::Kind::dispatches:
+      case Step::Kind::late: tally.dispatches += step.count; break;
     }
   }
   if (tally.kind != nullptr) print(text, index, tally);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -25,22 +26,21 @@ inline constexpr uint32_t max_direct_buffers = 30;
 struct Place {
   uint32_t slot = 0;
   uint64_t offset = 0;
+  auto operator<=>(const Place&) const = default;
 };
 
-struct BlitFill {
-  Place to;
-  uint64_t size = 0;
-  uint8_t value = 0;
-};
-struct BlitCopy {
-  Place from, to;
+struct Blit {
+  bool is_fill = false;
+  uint8_t value = 0;  ///< fill
+  Place from, to;     ///< a fill has no `from`
   uint64_t size = 0;
 };
 
-/// A buffer argument.
+/// Memory that a kernel reaches other than through a binding of its own, and how.
 struct Argument {
   Place place;
   Access access = Access::inout;
+  auto operator<=>(const Argument&) const = default;
 };
 
 /// A kernel of the program: of one of the recording's libraries, or a built-in one.
@@ -51,18 +51,32 @@ struct KernelKey {
   bool operator==(const KernelKey&) const = default;
 };
 
+/// What a dispatch reaches through an argument buffer. Dispatches of one kernel with the same arguments share one.
+struct ArgumentSet {
+  static constexpr uint32_t none = UINT32_MAX;
+  uint32_t kernel = 0;
+  uint32_t first = 0, count = 0;  ///< of Program::arguments
+};
+
+/// Small, since each replay walks over all of them; what few dispatches have stands in DispatchExtra.
 struct DispatchStep {
+  static constexpr uint32_t none = UINT32_MAX;
   uint32_t kernel = 0;  ///< index into Program::kernels
-  std::array<uint32_t, 3> threads = {1, 1, 1};
   std::array<uint32_t, 3> groups = {1, 1, 1};
+  uint32_t first_place = 0;  ///< of the buffers bound directly
+  uint32_t first_constant = 0;
+  uint16_t constant_bytes = 0;  ///< padded to 16
+  uint16_t place_count = 0;
+  uint32_t extra = none;  ///< index into Program::extras
+};
+
+struct DispatchExtra {
   uint8_t named_groups = 0;  ///< bit i: groups[i] is the id of a named constant
   bool is_indirect = false;
-  bool uses_argument_buffer = false;
-  uint32_t first_argument = 0, argument_count = 0;
-  uint32_t first_use = 0, use_count = 0;            ///< further memory that the kernel reaches
-  uint32_t first_constant = 0, constant_bytes = 0;  ///< padded to 16
-  uint32_t first_named = 0, named_count = 0;
   Place counts;
+  uint32_t argument_set = ArgumentSet::none;  ///< index into Program::argument_sets
+  uint32_t first_use = 0, use_count = 0;      ///< further memory that the kernel reaches
+  uint32_t first_named = 0, named_count = 0;
 };
 
 /// A fill or copy by kernel whose alignment is known only when its slots are bound.
@@ -76,18 +90,16 @@ struct LateBuiltin {
 
 struct Step {
   enum class Kind : uint8_t {
-    blit,     ///< from here on a blit encoder
-    compute,  ///< from here on a compute encoder, a new one even after another
-    barrier,  ///< of everything, or of the slots [first, first + count) of Program::barrier_slots
-    fill,     ///< index into fills, and so on
-    copy,
-    dispatch,
+    blit_encoder,     ///< from here on a blit encoder
+    compute_encoder,  ///< from here on a compute encoder, a new one even after another
+    barrier,          ///< of everything, or of [first, first + count) of Program::barrier_slots
+    blits,            ///< [first, first + count) of Program::blits, and so on
+    dispatches,
     late,
-  } kind = Kind::blit;
+  } kind = Kind::blit_encoder;
   uint32_t first = 0;
-  uint32_t count = 0;   ///< barrier: 0 means everything
-  uint32_t group = 0;   ///< debug group of a command
-  uint32_t source = 0;  ///< recorded command
+  uint32_t count = 0;  ///< barrier: 0 means everything
+  uint32_t group = 0;  ///< debug group of the commands
 };
 
 /// What a submission encodes, for descriptions and golden numbers. Dispatches without work still count.
@@ -104,12 +116,15 @@ struct ProgramStats {
 struct Program {
   Plan plan;  ///< keeps the recording, its libraries and its group labels
   std::vector<Step> steps;
-  std::vector<BlitFill> fills;
-  std::vector<BlitCopy> copies;
+  std::vector<Blit> blits;
   std::vector<DispatchStep> dispatches;
+  std::vector<DispatchExtra> extras;
   std::vector<LateBuiltin> late;
   std::vector<KernelKey> kernels;
-  std::vector<Argument> arguments;
+  std::vector<uint32_t> kernel_sources;  ///< one a kernel: the first recorded command that needs it
+  std::vector<Place> places;             ///< bound directly
+  std::vector<Argument> arguments;       ///< of argument sets
+  std::vector<ArgumentSet> argument_sets;
   std::vector<Argument> uses;
   std::vector<NamedConstant> named;
   std::vector<std::byte> constants;

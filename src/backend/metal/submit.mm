@@ -47,7 +47,7 @@ void Flights::land(std::list<InFlight>::iterator flight, std::optional<Error> er
     first.splice(first.begin(), flights_, flights_.begin());
     wake_.notify_all();
     lock.unlock();
-    first.front().argument_buffers.clear();
+    first.front().argument_buffers.reset();
     finish(first.front().job, std::move(first.front().error));
     lock.lock();
   }
@@ -84,8 +84,11 @@ std::optional<Error> MetalQueue::start(Job& job) {
   @autoreleasepool {
     id<MTLCommandBuffer> commands = [queue_.get() commandBufferWithUnretainedReferences];
     if (commands == nil) return call_error(Errc::out_of_memory, "commandBuffer", "no command buffer", nil);
-    auto argument_buffers = encode(commands, executable, *job.bindings);
+    auto argument_buffers = executable.argument_buffers(job.bindings);
     if (!argument_buffers) return argument_buffers.error();
+    static const std::vector<ArgumentBuffer> none;
+    const auto& known = *argument_buffers ? **argument_buffers : none;
+    if (auto encoded = encode(commands, executable, *job.bindings, known); !encoded) return encoded.error();
     const auto flights = flights_;
     one.front().argument_buffers = std::move(*argument_buffers);
     one.front().job = std::move(job);
