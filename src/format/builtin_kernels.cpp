@@ -96,4 +96,12 @@ BuiltinDispatch builtin_update(uint64_t address, std::span<const std::byte> byte
   return dispatch;
 }
 
+BuiltinDispatch builtin_check_counts(const std::array<uint32_t, 3>& most) {
+  return {.kernel = "pianola_check_counts",
+          .groups = 1,
+          .block_offset = 0,
+          .source_block_offset = 0,
+          .constants = {most[0], most[1], most[2]}};
+}
+
 }  // namespace pianola

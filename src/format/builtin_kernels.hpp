@@ -38,4 +38,9 @@ BuiltinDispatch builtin_copy(uint64_t destination, uint64_t source, uint64_t siz
 /// Precondition: 1 to max_builtin_update_bytes bytes.
 BuiltinDispatch builtin_update(uint64_t address, std::span<const std::byte> bytes);
 
+/// Bytes that `pianola_check_counts` writes: three counts to launch, then the three that it read.
+inline constexpr uint64_t checked_counts_bytes = 24;
+/// Its bindings are the counts and where the checked ones go.
+BuiltinDispatch builtin_check_counts(const std::array<uint32_t, 3>& most);
+
 }  // namespace pianola

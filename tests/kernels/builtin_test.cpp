@@ -113,5 +113,24 @@ TEST_F(BuiltinKernels, UpdateCarriesUpTo960BytesToAnyAddress) {
   }
 }
 
+TEST_F(BuiltinKernels, CountsWithinTheLimitsGoThroughAndOthersBecomeZeros) {
+  constexpr std::array<uint32_t, 3> most = {10, 20, 30};
+  const std::array<uint32_t, 3> cases[] = {{0, 0, 0},  {1, 1, 1},  {10, 20, 30},         {11, 1, 1},
+                                           {1, 21, 1}, {1, 1, 31}, {UINT32_MAX, 20, 30}, {0, 21, 1}};
+  for (const auto& counts : cases) {
+    Area source(sizeof counts, 9);
+    Area checked(checked_counts_bytes, 10);
+    std::memcpy(source.bytes.data(), counts.data(), sizeof counts);
+    ASSERT_TRUE(run(builtin_check_counts(most), {source.at(0), checked.at(0)}));
+    std::array<uint32_t, 6> result;
+    std::memcpy(result.data(), checked.bytes.data(), sizeof result);
+    const bool fits = counts[0] <= most[0] && counts[1] <= most[1] && counts[2] <= most[2];
+    for (size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(result[i], fits ? counts[i] : 0);
+      EXPECT_EQ(result[3 + i], counts[i]);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pianola::kernel_test

@@ -22,6 +22,7 @@ class MetalFailure : public testing::TestWithParam<bool> {
     sim_metal::configure(settings);
     ASSERT_NE(page_, MAP_FAILED);
     ASSERT_TRUE(everything()) << "and what is made once a process is made now";
+    settle(0);
     live_ = sim_metal::live_objects();
   }
   void TearDown() override {
@@ -44,7 +45,7 @@ class MetalFailure : public testing::TestWithParam<bool> {
     if (auto done = first->write(3, std::vector<uint8_t>(10, 1)); !done) return done;
     auto commands = record();
     if (!commands) return commands.error();
-    auto graph = device->instantiate(*commands);
+    auto graph = device->instantiate(*commands, {.check_indirect = true});
     if (!graph) return graph.error();
     auto submission = device->queue().submit(*graph, {.bindings = {{"a", *first}, {"b", *second}, {"host", *host}}});
     if (!submission) return submission.error();
@@ -63,13 +64,20 @@ class MetalFailure : public testing::TestWithParam<bool> {
     rec.fill(a.view(1, 3), uint8_t{1}).copy(b, host).barrier();
     std::vector<BufferRef> many(40, a);
     many.push_back(b);
-    rec.dispatch(kernels_["sum40"], {.groups = {1}, .bindings = many});
+    rec.dispatch(kernels_["sum40"], {.groups = {1}, .bindings = many}).barrier();
+    const auto counts = a.view(0, 12);
+    rec.dispatch(kernels_["counts"], {.groups = {1}, .constants = {2U}, .bindings = {counts}}).barrier();
+    rec.dispatch_indirect(kernels_["add"], counts,
+                          {.constants = {1U, 64U}, .bindings = {a.view(256, 256), b.view(256, 256)}});
     return rec.finish();
   }
 
   /// Objects of a run that is over go a moment after its last wait returns.
+  static void settle(long live) {
+    for (int i = 0; i < 1000 && sim_metal::live_objects() != live; ++i) usleep(1000);
+  }
   void expect_nothing_leaked(uint32_t number) const {
-    for (int i = 0; i < 1000 && sim_metal::live_objects() != live_; ++i) usleep(1000);
+    settle(live_);
     EXPECT_EQ(sim_metal::live_objects(), live_) << "number " << number;
   }
 

@@ -37,13 +37,13 @@ class MetalGolden : public testing::Test {
   }
 
   /// Counts of the second replay.
-  Golden measure(Recorder& rec) {
+  Golden measure(Recorder& rec, const InstantiateOptions& options = {}) {
     auto commands = rec.finish();
     if (!commands) {
       ADD_FAILURE() << to_string(commands.error());
       return {};
     }
-    auto graph = device.instantiate(*commands);
+    auto graph = device.instantiate(*commands, options);
     if (!graph) {
       ADD_FAILURE() << to_string(graph.error());
       return {};
@@ -145,6 +145,15 @@ TEST_F(MetalGolden, CountsMadeByAKernelNeedASecondEncoderAndNoBarrier) {
       .barrier()
       .dispatch_indirect(kernels["add"], counts, add(slot(rec, 1), slot(rec, 2)));
   EXPECT_EQ(measure(rec), (Golden{2, 0, 0, 0, 0}));
+}
+
+TEST_F(MetalGolden, CheckedCountsGoThroughAKernelInTheEncoderBefore) {
+  Recorder rec;
+  const auto counts = slot(rec, 0);
+  rec.dispatch(kernels["counts"], {.groups = {1}, .constants = {2U}, .bindings = {counts}})
+      .barrier()
+      .dispatch_indirect(kernels["add"], counts, add(slot(rec, 1), slot(rec, 2)));
+  EXPECT_EQ(measure(rec, {.check_indirect = true}), (Golden{2, 0, 1, 0, 0}));
 }
 
 TEST_F(MetalGolden, FillsAndCopiesAroundDispatchesStayInTheComputeEncoder) {

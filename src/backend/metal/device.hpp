@@ -46,9 +46,13 @@ using ArgumentBuffers = std::shared_ptr<const std::vector<ArgumentBuffer>>;
 
 class MetalExecutable final : public Executable {
  public:
-  static Result<std::shared_ptr<Executable>> make(MetalDevice& device, const Plan& plan);
+  static Result<std::shared_ptr<Executable>> make(MetalDevice& device, const Plan& plan, bool check_indirect);
   std::string describe() const override { return to_string(program); }
 
+  /// For a submission's checked counts; null if none are checked. Errors: out_of_memory.
+  Result<Ref<id<MTLBuffer>>> make_checks() const;
+  /// The first dispatch, if any, whose counts were over the device's limit.
+  std::optional<Error> failed_check(id<MTLBuffer> checks) const;
   /// The argument buffers for these bindings; null if the program needs none. Thread-safe. Errors: out_of_memory.
   Result<ArgumentBuffers> argument_buffers(const std::shared_ptr<const Bindings>& bindings);
 
@@ -65,6 +69,7 @@ class MetalExecutable final : public Executable {
   Result<ArgumentBuffer> argument_buffer(uint32_t set, const Bindings& bindings);
 
   id<MTLDevice> native_ = nil;
+  std::array<uint32_t, 3> most_groups_{};
   std::mutex mutex_;  ///< argument encoders are not thread-safe
   std::map<uint32_t, Ref<id<MTLArgumentEncoder>>> encoders_;
   std::map<std::pair<uint32_t, Content>, ArgumentBuffer> known_;
@@ -76,6 +81,7 @@ class MetalExecutable final : public Executable {
 struct InFlight {
   Job job;
   ArgumentBuffers argument_buffers;
+  Ref<id<MTLBuffer>> checks;  ///< counts of indirect dispatches, or none
   bool is_over = false;
   std::optional<Error> error;
 };
@@ -152,9 +158,9 @@ class MetalDevice final : public Device {
   std::vector<std::unique_ptr<MetalQueue>> queues_;
 };
 
-/// Encodes the program into the command buffer. Errors: out_of_memory. After one the command buffer has no open encoder
-/// and is to be dropped.
+/// Encodes the program into the command buffer, with the flight's bindings and buffers. Errors: out_of_memory. After
+/// one the command buffer has no open encoder and is to be dropped.
 Result<> encode(id<MTLCommandBuffer> commands, const MetalExecutable& executable, const Bindings& bindings,
-                const std::vector<ArgumentBuffer>& argument_buffers);
+                const InFlight& flight);
 
 }  // namespace pianola::backend::metal

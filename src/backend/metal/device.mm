@@ -106,10 +106,7 @@ MetalDevice::MetalDevice(Ref<id<MTLDevice>> device)
 
 Result<std::shared_ptr<Executable>> MetalDevice::make_executable(const Plan& plan, const InstantiateOptions& options,
                                                                  const std::shared_ptr<const Bindings>& /*defaults*/) {
-  if (options.check_indirect) {
-    return Error{.code = Errc::unsupported, .message = "Metal devices cannot guard indirect counts yet"};
-  }
-  return guarded([&] { return MetalExecutable::make(*this, plan); });
+  return guarded([&] { return MetalExecutable::make(*this, plan, options.check_indirect); });
 }
 
 }  // namespace pianola::backend::metal

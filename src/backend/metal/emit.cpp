@@ -277,8 +277,31 @@ DispatchExtra Emitter::extra_of(const DispatchStep& out, const DispatchCommand& 
   return extra;
 }
 
+/// A kernel checks the counts in this encoder, and the next one reads what it lets through.
+Place Emitter::checked_counts(const Range& counts) {
+  flush_barrier();
+  const Place checked{checks_slot, program_.checks.size() * checked_counts_bytes};
+  program_.checks.push_back(node_->source);
+  const BuiltinDispatch builtin = builtin_check_counts(*most_groups_);
+  DispatchStep out;
+  out.kernel = kernel_index(builtin_key(builtin.kernel));
+  out.first_place = static_cast<uint32_t>(program_.places.size());
+  out.place_count = 2;
+  program_.places.insert(program_.places.end(), {place_of(counts), checked});
+  add_constants(out, std::as_bytes(std::span(builtin.constants)));
+  add(Step::Kind::dispatches, program_.dispatches.size());
+  program_.dispatches.push_back(out);
+  ++program_.stats.dispatches;
+  open_ = Open::none;
+  open(Open::compute);
+  return checked;
+}
+
 void Emitter::dispatch(const DispatchCommand& command) {
-  if (command.is_indirect() && needs_earlier_encoder(command.counts())) {
+  std::optional<Place> checked;
+  if (command.is_indirect() && most_groups_) {
+    checked = checked_counts(command.counts());
+  } else if (command.is_indirect() && needs_earlier_encoder(command.counts())) {
     open_ = Open::none;
     open(Open::compute);
   }
@@ -293,6 +316,7 @@ void Emitter::dispatch(const DispatchCommand& command) {
   if (!is_plain) {
     out.extra = static_cast<uint32_t>(program_.extras.size());
     program_.extras.push_back(extra_of(out, command));
+    if (checked) program_.extras.back().counts = *checked;
   }
   add(Step::Kind::dispatches, program_.dispatches.size());
   program_.dispatches.push_back(out);

@@ -2,7 +2,9 @@
 // Appends commands to a program: opens encoders as late as possible and puts barriers only before work that waits.
 #pragma once
 
+#include <array>
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -15,7 +17,9 @@ namespace pianola::backend::metal {
 
 class Emitter {
  public:
-  Emitter(Program& program, const Plan::Data& plan) : program_(program), commands_(*plan.commands.data()) {}
+  /// Counts of indirect dispatches are checked against `most_groups`, if given.
+  Emitter(Program& program, const Plan::Data& plan, const std::optional<std::array<uint32_t, 3>>& most_groups)
+      : program_(program), commands_(*plan.commands.data()), most_groups_(most_groups) {}
 
   /// What follows waits for these ranges; none means everything.
   void sync(std::span<const Range> ranges);
@@ -41,10 +45,12 @@ class Emitter {
   DispatchExtra extra_of(const DispatchStep& out, const DispatchCommand& command);
   uint32_t argument_set(uint32_t kernel, const DispatchCommand& command);
   bool needs_earlier_encoder(const Range& counts) const;
+  Place checked_counts(const Range& counts);
   void note_writes(const DispatchCommand& command);
 
   Program& program_;
   const CommandBuffer::Data& commands_;
+  std::optional<std::array<uint32_t, 3>> most_groups_;
   Open open_ = Open::none;
   const PlanNode* node_ = nullptr;
   bool barrier_everything_ = false;

@@ -14,7 +14,6 @@ namespace pianola::backend::metal {
 namespace {
 
 constexpr uint32_t none = UINT32_MAX;
-constexpr uint32_t own_slots = 1;  ///< of the program: staging_slot
 
 /// A place in memory, as bound now.
 struct Bound {
@@ -26,7 +25,7 @@ struct Bound {
 class Encoding {
  public:
   Encoding(id<MTLCommandBuffer> commands, const MetalExecutable& executable, const Bindings& bindings,
-           const std::vector<ArgumentBuffer>& argument_buffers);
+           const InFlight& flight);
   ~Encoding() { end(); }
   Encoding(const Encoding&) = delete;
   Encoding& operator=(const Encoding&) = delete;
@@ -69,7 +68,7 @@ class Encoding {
   const MetalExecutable& x_;
   const Program& program_;
   const Bindings& bindings_;
-  const std::vector<ArgumentBuffer>& argument_buffers_;
+  const InFlight& flight_;
 
   std::vector<Slot> slots_;
   id<MTLBlitCommandEncoder> blit_ = nil;
@@ -86,14 +85,11 @@ class Encoding {
 };
 
 Encoding::Encoding(id<MTLCommandBuffer> commands, const MetalExecutable& executable, const Bindings& bindings,
-                   const std::vector<ArgumentBuffer>& argument_buffers)
-    : commands_(commands),
-      x_(executable),
-      program_(executable.program),
-      bindings_(bindings),
-      argument_buffers_(argument_buffers) {
+                   const InFlight& flight)
+    : commands_(commands), x_(executable), program_(executable.program), bindings_(bindings), flight_(flight) {
   slots_.resize(own_slots + bindings.slots.size());
   slots_[index_of(staging_slot)].bound = {executable.staging.get(), 0};
+  slots_[index_of(checks_slot)].bound = {flight.checks.get(), 0};
   for (size_t i = 0; i < bindings.slots.size(); ++i) {
     const BoundSlot& slot = bindings.slots[i];
     if (slot.memory == nullptr) continue;
@@ -243,7 +239,7 @@ void Encoding::use(id<MTLBuffer> buffer, MTLResourceUsage usage) {
 }
 
 void Encoding::bind_set(uint32_t index) {
-  bind(argument_buffer_index, {argument_buffers_[index]->get(), 0});
+  bind(argument_buffer_index, {(*flight_.argument_buffers)[index]->get(), 0});
   if (used_sets_[index]) return;
   used_sets_[index] = true;
   const ArgumentSet& set = program_.argument_sets[index];
@@ -353,8 +349,8 @@ void Encoding::late(const LateBuiltin& what) {
 }  // namespace
 
 Result<> encode(id<MTLCommandBuffer> commands, const MetalExecutable& executable, const Bindings& bindings,
-                const std::vector<ArgumentBuffer>& argument_buffers) {
-  Encoding encoding(commands, executable, bindings, argument_buffers);
+                const InFlight& flight) {
+  Encoding encoding(commands, executable, bindings, flight);
   if (encoding.run()) return {};
   return call_error(Errc::out_of_memory, "commandEncoder", "no command encoder", nil);
 }

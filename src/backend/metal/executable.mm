@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a plan needs on the device before it can be encoded: pipelines, the bytes of updates, argument buffers.
+#include <fmt/format.h>
+
+#include <cstring>
+
 #include "backend/metal/convert.hpp"
 #include "backend/metal/device.hpp"
 #include "format/builtin_kernels.hpp"
@@ -12,13 +16,16 @@ constexpr size_t max_argument_contents = 64;
 
 }  // namespace
 
-Result<std::shared_ptr<Executable>> MetalExecutable::make(MetalDevice& device, const Plan& plan) {
+Result<std::shared_ptr<Executable>> MetalExecutable::make(MetalDevice& device, const Plan& plan, bool check_indirect) {
   @autoreleasepool {
-    auto lowered = lower(plan, device.target());
+    Target target = device.target();
+    if (check_indirect) target.most_groups = device.limits().max_groups;
+    auto lowered = lower(plan, target);
     if (!lowered) return lowered.error();
     auto executable = std::make_shared<MetalExecutable>();
     executable->program = std::move(*lowered);
     executable->native_ = device.native();
+    executable->most_groups_ = device.limits().max_groups;
     executable->concurrent = device.target().concurrent;
     if (auto done = executable->load_kernels(device); !done) return done.error();
     if (auto done = executable->make_staging(device); !done) return done.error();
@@ -58,6 +65,30 @@ Result<> MetalExecutable::make_staging(MetalDevice& device) {
   if (!staging) return call_error(Errc::out_of_memory, "newBufferWithBytes", "no buffer for the updates' bytes", nil);
   program.staged = {};
   return {};
+}
+
+Result<Ref<id<MTLBuffer>>> MetalExecutable::make_checks() const {
+  if (program.checks.empty()) return Ref<id<MTLBuffer>>();
+  Ref<id<MTLBuffer>> checks([native_ newBufferWithLength:program.checks.size() * checked_counts_bytes
+                                                 options:MTLResourceStorageModeShared]);
+  if (!checks) return call_error(Errc::out_of_memory, "newBufferWithLength", "no buffer for checked counts", nil);
+  return checks;
+}
+
+std::optional<Error> MetalExecutable::failed_check(id<MTLBuffer> checks) const {
+  const auto& most = most_groups_;
+  for (size_t i = 0; i < program.checks.size(); ++i) {
+    const auto* checked = static_cast<const std::byte*>([checks contents]) + i * checked_counts_bytes;
+    std::array<uint32_t, 3> counts;
+    std::memcpy(counts.data(), checked + checked_counts_bytes / 2, sizeof counts);
+    const bool is_empty = counts[0] == 0 || counts[1] == 0 || counts[2] == 0;
+    if (is_empty || (counts[0] <= most[0] && counts[1] <= most[1] && counts[2] <= most[2])) continue;
+    return Error{.code = Errc::execution_failed,
+                 .message = fmt::format("indirect counts of {} x {} x {} workgroups; the device takes {} x {} x {}",
+                                        counts[0], counts[1], counts[2], most[0], most[1], most[2]),
+                 .command = program.checks[i]};
+  }
+  return std::nullopt;
 }
 
 Result<ArgumentBuffers> MetalExecutable::argument_buffers(const std::shared_ptr<const Bindings>& bindings) {

@@ -27,7 +27,7 @@ class Lowering {
         commands_(*plan_.commands.data()),
         waves_(waves_of(plan_)),
         target_(target),
-        emit_(program_, plan_) {
+        emit_(program_, plan_, target.most_groups) {
     program_.plan = plan;
   }
   Result<Program> run();

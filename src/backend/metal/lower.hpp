@@ -2,6 +2,9 @@
 // A plan becomes a program of encoders, barriers and commands.
 #pragma once
 
+#include <array>
+#include <optional>
+
 #include "backend/metal/program.hpp"
 #include "pianola/device.hpp"
 
@@ -12,6 +15,7 @@ struct Target {
   uint32_t blit_alignment = 4;  ///< offsets and sizes of blits are multiples of it
   bool concurrent = true;       ///< dispatches of an encoder may overlap; else they run one after another
   DeviceProfile profile;
+  std::optional<std::array<uint32_t, 3>> most_groups;  ///< if indirect counts are checked against it
 };
 
 /// Errors: unsupported (collectives), with the command's index.

@@ -14,8 +14,11 @@
 
 namespace pianola::backend::metal {
 
-/// Stands for the executable's own buffer, which holds the bytes of updates.
+/// Stand for buffers that no slot has: the executable's, which holds the bytes of updates, and the submission's, which
+/// takes checked counts of indirect dispatches.
 inline constexpr uint32_t staging_slot = UINT32_MAX;
+inline constexpr uint32_t checks_slot = UINT32_MAX - 1;
+inline constexpr uint32_t own_slots = 2;
 
 /// Where constants and argument buffers are bound, and how many buffers are bound directly; kernel libraries'
 /// Metal code follows the same rule.
@@ -130,6 +133,7 @@ struct Program {
   std::vector<std::byte> constants;
   std::vector<uint32_t> barrier_slots;
   std::vector<std::byte> staged;  ///< contents of the staging buffer
+  std::vector<uint32_t> checks;   ///< recorded commands whose counts are checked, in their order in the buffer
   ProgramStats stats;
 };
 

@@ -48,6 +48,7 @@ void Flights::land(std::list<InFlight>::iterator flight, std::optional<Error> er
     wake_.notify_all();
     lock.unlock();
     first.front().argument_buffers.reset();
+    first.front().checks = {};
     finish(first.front().job, std::move(first.front().error));
     lock.lock();
   }
@@ -86,16 +87,21 @@ std::optional<Error> MetalQueue::start(Job& job) {
     if (commands == nil) return call_error(Errc::out_of_memory, "commandBuffer", "no command buffer", nil);
     auto argument_buffers = executable.argument_buffers(job.bindings);
     if (!argument_buffers) return argument_buffers.error();
-    static const std::vector<ArgumentBuffer> none;
-    const auto& known = *argument_buffers ? **argument_buffers : none;
-    if (auto encoded = encode(commands, executable, *job.bindings, known); !encoded) return encoded.error();
-    const auto flights = flights_;
     one.front().argument_buffers = std::move(*argument_buffers);
+    auto checks = executable.make_checks();
+    if (!checks) return checks.error();
+    one.front().checks = std::move(*checks);
+    if (auto encoded = encode(commands, executable, *job.bindings, one.front()); !encoded) return encoded.error();
+    const auto flights = flights_;
     one.front().job = std::move(job);
     const auto flight = flights->add(std::move(one));
     [commands addCompletedHandler:^(id<MTLCommandBuffer> done) {
       std::optional<Error> error;
-      if ([done status] == MTLCommandBufferStatusError) error = command_buffer_error([done error]);
+      if ([done status] == MTLCommandBufferStatusError) {
+        error = command_buffer_error([done error]);
+      } else if (flight->checks) {
+        error = static_cast<MetalExecutable&>(*flight->job.executable).failed_check(flight->checks.get());
+      }
       flights->land(flight, std::move(error));
     }];
     [commands commit];
