@@ -140,6 +140,44 @@ TEST_F(MetalCases, RangesPastFourGibibytesAreReachedByBlitsAndKernels) {
   EXPECT_EQ(std::vector<uint8_t>(at + far + 64, at + far + 68), (std::vector<uint8_t>{0, 7, 7, 0}));
 }
 
+// O12: whatever the transfer becomes, the barrier after it also orders the dispatch before it
+TEST_F(MetalCases, UnrelatedTransfersBeforeTheBarrierDoNotHideTheDispatch) {
+  const auto kernels = KernelLibrary::load(PIANOLA_TEST_KERNELS);
+  ASSERT_TRUE(kernels) << to_string(kernels.error());
+  constexpr uint64_t large = uint64_t{8} << 20;
+  const std::vector<uint32_t> values(64, 5);
+  Buffer x = *device.allocate(256), y = *device.allocate(256), z = *device.allocate(256);
+  const Buffer other = *device.allocate(large), source = *device.allocate(large);
+  ASSERT_TRUE(x.write(0, values));
+  for (const uint64_t size : {uint64_t{5}, uint64_t{256}, large}) {
+    for (const auto* kind : {"fill", "copy", "update"}) {
+      for (const bool transfer_first : {false, true}) {
+        Recorder rec;
+        const BufferRef to = rec.buffer(other).view(0, size);
+        const auto transfer = [&] {
+          if (kind == std::string_view("fill")) rec.fill(to, uint8_t{1});
+          if (kind == std::string_view("copy")) rec.copy(to, rec.buffer(source).view(0, size));
+          if (kind == std::string_view("update")) rec.update(to, std::vector<std::byte>(size));
+        };
+        if (transfer_first) transfer();
+        rec.dispatch((*kernels)["copy_elements"], {.constants = {64U}, .bindings = {rec.buffer(x), rec.buffer(y)}});
+        if (!transfer_first) transfer();
+        rec.barrier().dispatch((*kernels)["copy_elements"],
+                               {.constants = {64U}, .bindings = {rec.buffer(y), rec.buffer(z)}});
+        ASSERT_TRUE(y.write(0, std::vector<uint32_t>(64)) && z.write(0, std::vector<uint32_t>(64)));
+        const auto graph = device.instantiate(*rec.finish());
+        ASSERT_TRUE(graph);
+        const bool has_blit = graph->native_description().find(" 0 blits") == std::string::npos;
+        EXPECT_EQ(has_blit, size == large) << graph->native_description();
+        ASSERT_TRUE((*device.queue().submit(*graph)).wait());
+        std::vector<uint32_t> got(64);
+        ASSERT_TRUE(z.read(0, got));
+        EXPECT_EQ(got, values) << kind << " of " << size;
+      }
+    }
+  }
+}
+
 TEST_F(MetalCases, HostMemoryIsImportedFromTheStartOfAPageOn) {
   const Pages pages(8192);
   std::memset(pages.data(), 1, 8192);
