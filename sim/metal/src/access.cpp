@@ -11,7 +11,7 @@ namespace {
 
 thread_local Execution* current = nullptr;
 
-/// Abandons the kernel: kernels have no destructors, so that leaving by a jump is safe.
+/// Abandons the kernel: kernels have no destructors, so that leaving by a jump is safe. Nor may callers have any.
 [[noreturn]] void leave(Execution& x) {
   x.faulted = true;
   if (x.fibers != nullptr) x.fibers->abandon();
@@ -22,7 +22,7 @@ const char* verb(bool write) {
   return write ? "writes" : "reads";
 }
 
-[[noreturn]] void stray(Execution& x, uintptr_t at, size_t size, bool write) {
+void report_stray(const Execution& x, uintptr_t at, size_t size, bool write) {
   const std::string who = describe(*x.command);
   if (Memory* inside = find_memory(at)) {
     report("residency", "%s %s byte %zu of %s, which is neither bound nor made resident by useResource:", who.c_str(),
@@ -34,7 +34,6 @@ const char* verb(bool write) {
     report("page fault", "%s %s address %#lx, which is no buffer", who.c_str(), verb(write),
            static_cast<unsigned long>(at));
   }
-  leave(x);
 }
 
 [[noreturn]] void refuse(Execution& x, const Memory& memory, size_t offset, bool write, const char* rule,
@@ -61,7 +60,8 @@ void access(uintptr_t at, size_t size, bool write, bool atomic = false) {
     for (const auto& [begin, end] : x->allowed) {
       if (at >= begin && at + size <= end) return;
     }
-    stray(*x, at, size, write);
+    report_stray(*x, at, size, write);
+    leave(*x);
   }
   Memory& memory = *reach->memory;
   const size_t offset = at - memory.address();

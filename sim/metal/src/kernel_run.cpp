@@ -194,6 +194,7 @@ void DispatchRun::run_groups() {
   std::shuffle(order.begin(), order.end(), random_);
   contexts_.resize(group_size());
   x_.allow(contexts_.data(), contexts_.size() * sizeof(msl::Context));
+  x_.allow(this, sizeof *this);  // the tables of buffers; sanitizers may place it elsewhere than on the stack
   x_.allowed.push_back(own_stack());
   x_.allowed.push_back(image_of(command_.kernel));
   if (command_.kernel->uses_barrier != 0) {
