@@ -32,7 +32,7 @@ class Encoding {
   bool run();
 
  private:
-  /// What a slot has been declared for in the open encoder.
+  /// A slot's memory, and what it has been declared for in the open encoder.
   struct Slot {
     Bound bound;
     MTLResourceUsage usage = 0;
