@@ -229,6 +229,15 @@ TEST_F(MetalBackend, DebugGroupsBecomeDebugGroupsOfTheEncoder) {
   EXPECT_EQ(sim_metal::take_labels(), (std::vector<std::string>{"push outer", "push inner", "pop", "pop"}));
 }
 
+TEST_F(MetalBackend, LabelsOfAnyBytesReachTheEncoder) {
+  Recorder rec;
+  const auto x = rec.buffer(buffer(256));
+  const auto y = rec.buffer(buffer(256));
+  rec.begin_debug_group("\xff").dispatch(kernels["add"], add(x, y)).end_debug_group();
+  EXPECT_TRUE(run(rec));
+  EXPECT_EQ(sim_metal::take_labels(), (std::vector<std::string>{"push \u00ff", "pop"}));
+}
+
 TEST_F(MetalBackend, AWordWiseFillWouldOverwriteItsNeighboursAndOursDoesNot) {
   Recorder rec;
   auto memory = buffer(16);

@@ -75,6 +75,8 @@ bool is_index(NSUInteger index) {
   if (!_state || _state->bindings[index].kind != Binding::Kind::buffer) {
     return report("binding", "setBufferOffset: no buffer at index %lu", index);
   }
+  const uint64_t length = _state->bindings[index].use.get()->length();
+  if (offset >= length) return report("bounds", "setBufferOffset: offset %lu is past the end (%lu)", offset, length);
   unshared(_state).bindings[index].offset = offset;
 }
 - (void)setThreadgroupMemoryLength:(NSUInteger)length atIndex:(NSUInteger)index {

@@ -21,7 +21,12 @@ std::string to_string(NSString* text) {
 }
 
 Ref<NSString*> to_ns_string(std::string_view text) {
-  return Ref<NSString*>([[NSString alloc] initWithBytes:text.data() length:text.size() encoding:NSUTF8StringEncoding]);
+  for (const NSStringEncoding encoding : {NSUTF8StringEncoding, NSISOLatin1StringEncoding}) {
+    // Any bytes are Latin-1; Metal takes no nil.
+    Ref<NSString*> made([[NSString alloc] initWithBytes:text.data() length:text.size() encoding:encoding]);
+    if (made) return made;
+  }
+  return Ref<NSString*>([[NSString alloc] init]);
 }
 
 Error command_buffer_error(NSError* error) {

@@ -20,8 +20,8 @@ constexpr uint64_t word = 4;   ///< what blits need at most
 MetalMemory::MetalMemory(MetalDevice& device, Ref<id<MTLBuffer>> buffer, std::shared_ptr<void> owner)
     : device_(device), owner_(std::move(owner)), buffer_(std::move(buffer)) {
   native_ = reinterpret_cast<std::byte*>([buffer_.get() gpuAddress]);
-  const bool is_private = [buffer_.get() storageMode] == MTLStorageModePrivate;
-  if (!is_private) host_ = static_cast<std::byte*>([buffer_.get() contents]);
+  // What is managed would have to be synchronised; it is copied like private memory.
+  if ([buffer_.get() storageMode] == MTLStorageModeShared) host_ = static_cast<std::byte*>([buffer_.get() contents]);
 }
 
 Result<> MetalMemory::write(uint64_t offset, std::span<const std::byte> bytes) {
