@@ -232,5 +232,21 @@ TEST_F(CpuReplay, OneShotRunNeedsNoGraph) {
   EXPECT_EQ(device.queue().run(commands).error().code, Errc::unbound);
 }
 
+TEST_F(CpuReplay, RangesPastFourGibibytesAreReached) {
+  constexpr uint64_t far = (uint64_t{1} << 32) + 12;
+  const Device device = open();
+  const Buffer memory = device.allocate(far + 64).value();  // pages that nobody touches take no room
+  Recorder recorder;
+  const BufferRef all = recorder.buffer(memory);
+  recorder.fill(all.view(far, 8), 5U).update(all.view(far + 8, 4), std::array<uint32_t, 1>{9}).barrier();
+  recorder.copy(all.view(0, 12), all.view(far, 12)).barrier().copy(all.view(far + 32, 12), all.view(0, 12));
+  replay(device, instantiate(device, finish(recorder)));
+  for (const uint64_t at : {uint64_t{0}, far, far + 32}) {
+    std::array<uint32_t, 3> values{};
+    ASSERT_TRUE(memory.read(at, values));
+    EXPECT_EQ(values, (std::array<uint32_t, 3>{5, 5, 9})) << at;
+  }
+}
+
 }  // namespace
 }  // namespace pianola

@@ -156,6 +156,25 @@ TEST_F(DriverGraph, AFaultFailsTheSubmissionAndLosesTheDevice) {
   sim.revive();
 }
 
+TEST_F(DriverGraph, RangesPastFourGibibytesAreReached) {
+  constexpr uint64_t far = (uint64_t{1} << 32) + 12;
+  const Buffer memory = device.allocate(far + 64).value();  // pages that nobody touches take no room
+  for (const bool native_graph : {true, false}) {
+    const uint32_t value = native_graph ? 5 : 6;
+    Recorder recorder;
+    const BufferRef all = recorder.buffer(memory);
+    recorder.fill(all.view(far, 8), value).update(all.view(far + 8, 4), std::array<uint32_t, 1>{9}).barrier();
+    recorder.copy(all.view(0, 12), all.view(far, 12)).barrier().copy(all.view(far + 32, 12), all.view(0, 12));
+    const Graph graph = device.instantiate(recorder.finish().value(), {.native_graph = native_graph}).value();
+    ASSERT_TRUE(device.queue().submit(graph).value().wait());
+    for (const uint64_t at : {uint64_t{0}, far, far + 32}) {
+      std::array<uint32_t, 3> values{};
+      ASSERT_TRUE(memory.read(at, values));
+      EXPECT_EQ(values, (std::array<uint32_t, 3>{value, value, 9})) << at;
+    }
+  }
+}
+
 // 714 to 719 are faults of instructions, addresses and launches.
 TEST_F(DriverGraph, WhateverLosesTheContextLosesTheDeviceAndNothingElseDoes) {
   for (const int status : {214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 1, 713, 720, 999}) {

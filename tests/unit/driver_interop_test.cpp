@@ -226,6 +226,31 @@ TEST_P(DriverInterop, NativeGraphsComeOut) {
   EXPECT_TRUE(GetParam().native_graphs(copy(x, y, false)).empty());
 }
 
+TEST_P(DriverInterop, AnotherDeviceMayBeCurrentAndStaysSo) {
+  const Device other = open(1);
+  choose(device);
+  const auto current = [&]() -> int64_t {
+    if (GetParam().is_cuda()) return reinterpret_cast<intptr_t>(make<void*>("cuCtxGetCurrent"));
+    return make<int>("hipGetDevice");
+  };
+  const int64_t before = current();
+  Buffer x = other.allocate(size).value();
+  Buffer y = other.allocate(size).value();
+  for (const bool native_graph : {true, false}) {
+    Recorder recorder;
+    const BufferRef from = recorder.buffer(x);
+    recorder.fill(from, native_graph ? 7U : 8U).barrier().copy(recorder.buffer(y), from);
+    const Graph graph = other.instantiate(recorder.finish().value(), {.native_graph = native_graph}).value();
+    EXPECT_TRUE(other.queue().submit(graph).value().wait());
+    std::vector<uint32_t> words(size / 4);
+    EXPECT_TRUE(y.read(0, words));
+    EXPECT_EQ(words, std::vector<uint32_t>(size / 4, native_graph ? 7U : 8U));
+    EXPECT_EQ(current(), before);
+  }
+  x = y = {};
+  EXPECT_EQ(current(), before);
+}
+
 TEST_P(DriverInterop, OtherBackendsHaveNoneOfThis) {
   const Device cpu = Device::open("cpu").value();
   EXPECT_EQ(interop::cuda::native_context(cpu), nullptr);
