@@ -55,8 +55,10 @@ Result<> Transfers::copy(const CopyCall& call) {
   Result<> done = scope.status();
   if (done) done = table.stream_copy(table.api, stream_.get(), call);
   if (done) done = table.stream_synchronize(table.api, stream_.get());
-  if (!done) return driver_->note(std::move(done.error()));
-  return {};
+  if (done) return {};
+  // The call failed, not the copy: the caller's memory is used until that has ended.
+  (void)table.stream_synchronize(table.api, stream_.get());
+  return driver_->note(std::move(done.error()));
 }
 
 Result<std::unique_ptr<backend::Memory>> DriverMemory::allocate(const std::shared_ptr<Transfers>& transfers,
