@@ -3,6 +3,7 @@
 // setBytes.
 #include <gtest/gtest.h>
 
+#include "metal_device_test.hpp"
 #include "metal_kernels.hpp"
 #include "sim_metal.hpp"
 
@@ -20,18 +21,8 @@ std::string direct_sum_source(const std::string& name, uint32_t inputs) {
                      inputs, sum);
 }
 
-class MetalArguments : public testing::Test {
+class MetalArguments : public MetalDeviceTest {
  protected:
-  void SetUp() override {
-    sim_metal::configure({});
-    sim_metal::take_findings();
-    auto opened = Device::open("metal");
-    ASSERT_TRUE(opened) << to_string(opened.error());
-    device = *opened;
-  }
-  void TearDown() override {
-    for (const auto& finding : sim_metal::take_findings()) ADD_FAILURE() << finding;
-  }
   Buffer buffer(const std::vector<uint32_t>& contents) const {
     auto made = device.allocate(4 * contents.size());
     EXPECT_TRUE(made && made->write(0, contents));
@@ -46,7 +37,6 @@ class MetalArguments : public testing::Test {
     const auto submission = device.queue().run(*rec.finish());
     EXPECT_TRUE(submission && submission->wait());
   }
-  Device device;
 };
 
 }  // namespace

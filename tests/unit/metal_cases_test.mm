@@ -8,6 +8,7 @@
 #include <cstring>
 #include <random>
 
+#include "metal_device_test.hpp"
 #include "pianola/pianola.hpp"
 #include "sim_metal.hpp"
 
@@ -30,20 +31,7 @@ class Pages {
   void* at_;
 };
 
-class MetalCases : public testing::Test {
- protected:
-  void SetUp() override {
-    sim_metal::configure({});
-    sim_metal::take_findings();
-    auto opened = Device::open("metal");
-    ASSERT_TRUE(opened) << to_string(opened.error());
-    device = *opened;
-  }
-  void TearDown() override {
-    for (const auto& finding : sim_metal::take_findings()) ADD_FAILURE() << finding;
-  }
-  Device device;
-};
+class MetalCases : public MetalDeviceTest {};
 
 constexpr size_t buffer_total = 12;
 constexpr uint32_t elements = 96;
