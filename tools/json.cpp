@@ -83,6 +83,7 @@ std::string kernel_library_json(const pianola::KernelLibrary& library) {
                        {"constants", constants},
                        {"constant_bytes", kernel.constant_bytes},
                        {"shared_bytes", kernel.shared_bytes},
+                       {"dynamic_shared_bytes", kernel.dynamic_shared_bytes},
                        {"opaque", kernel.opaque},
                        {"may_alias", kernel.may_alias},
                        {"argument_order", kernel.argument_order}});

@@ -18,9 +18,11 @@ const char* access_name(Access access) {
 }
 
 void print_kernel(const KernelInfo& kernel) {
-  std::printf("kernel %s: workgroup %u x %u x %u, %u bytes of constants, %u bytes shared%s%s\n", kernel.name.c_str(),
-              kernel.workgroup[0], kernel.workgroup[1], kernel.workgroup[2], kernel.constant_bytes, kernel.shared_bytes,
-              kernel.opaque ? ", opaque" : "", kernel.may_alias ? ", may alias" : "");
+  std::printf("kernel %s: workgroup %u x %u x %u, %u bytes of constants, %u bytes shared", kernel.name.c_str(),
+              kernel.workgroup[0], kernel.workgroup[1], kernel.workgroup[2], kernel.constant_bytes,
+              kernel.shared_bytes);
+  if (kernel.dynamic_shared_bytes > 0) std::printf(" and %u dynamic", kernel.dynamic_shared_bytes);
+  std::printf("%s%s\n", kernel.opaque ? ", opaque" : "", kernel.may_alias ? ", may alias" : "");
   for (const KernelBinding& binding : kernel.bindings) {
     std::printf("  buffer   (%u, %u) %s: %s, elements of %u bytes\n", binding.set, binding.binding,
                 binding.name.c_str(), access_name(binding.access), binding.element_size);

@@ -22,6 +22,8 @@ struct DeviceLimits {
   std::array<uint32_t, 3> max_workgroup = {1024, 1024, 64};    ///< threads of one workgroup, each dimension
   uint32_t max_workgroup_threads = 1024;                       ///< threads of one workgroup, product
   uint32_t max_shared_bytes = 48 * 1024;                       ///< static workgroup memory of one kernel
+  /// Static and dynamic workgroup memory together, of a kernel that takes some of the latter.
+  uint32_t max_dynamic_shared_bytes = 48 * 1024;
   uint32_t dispatch_alignment = 1;  ///< where a bound range may start; 0 means the element's size
   uint64_t max_buffer_size = 0;     ///< bytes of one buffer
   bool native_indirect = true;      ///< counts are read by the device, not by a thread of the library

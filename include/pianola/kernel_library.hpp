@@ -43,9 +43,10 @@ struct KernelInfo {
   /// bindings first, then constants.
   std::vector<uint32_t> argument_order;
   std::array<uint32_t, 3> workgroup = {1, 1, 1};
-  uint32_t shared_bytes = 0;  ///< static workgroup memory
-  bool opaque = false;        ///< follows stored pointers or uses device globals: conflicts with everything
-  bool may_alias = false;     ///< a written binding may overlap another one
+  uint32_t shared_bytes = 0;          ///< static workgroup memory
+  uint32_t dynamic_shared_bytes = 0;  ///< workgroup memory that each launch adds; of packed kernels only
+  bool opaque = false;                ///< follows stored pointers or uses device globals: conflicts with everything
+  bool may_alias = false;             ///< a written binding may overlap another one
 };
 
 /// How an object's bytes are to be loaded.

@@ -26,6 +26,7 @@ struct pianola_sim_kernel {
   uint32_t workgroup[3];
   uint32_t constant_bytes;
   uint32_t shared_bytes;
+  uint32_t dynamic_shared_bytes;
 };
 
 // Modules loaded from now on find this kernel by its symbol.

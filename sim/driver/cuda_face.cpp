@@ -26,6 +26,7 @@ int attribute(cuda::DeviceAttribute which) {
     case A::max_grid_y:
     case A::max_grid_z: return 65535;
     case A::max_shared_per_block: return default_shared;
+    case A::max_shared_per_block_optin: return most_shared;
     case A::capability_major: return 9;
     case A::capability_minor: return 0;
   }
@@ -215,6 +216,10 @@ int cuModuleUnload(void* module) {
 }
 int cuModuleGetFunction(void** function, void* module, const char* kernel) {
   return get_function("cuModuleGetFunction", function, module, kernel);
+}
+int cuFuncSetAttribute(void* function, cuda::FunctionAttribute attribute, int value) {
+  return set_dynamic_shared("cuFuncSetAttribute", function,
+                            attribute == cuda::FunctionAttribute::max_dynamic_shared ? value : -1);
 }
 int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                    unsigned block_y, unsigned block_z, unsigned shared, void* stream, void** arguments, void**) {

@@ -74,6 +74,7 @@ int release(const char* name, void* handle);
 
 int load_module(const char* name, void** module, const void* image);
 int get_function(const char* name, void** function, void* module, const char* kernel);
+int set_dynamic_shared(const char* name, void* function, int bytes);
 int launch(const char* name, const KernelArguments& arguments, void* stream);
 int create_graph(const char* name, void** graph);
 int instantiate(const char* name, void** exec, void* graph);

@@ -26,6 +26,9 @@ int get_function(const char* name, void** function, void* handle, const char* ke
     return status;
   });
 }
+int set_dynamic_shared(const char* name, void* function, int bytes) {
+  return call(name, [&](World& world, auto&) { return world.set_dynamic_shared(function, bytes); });
+}
 int launch(const char* name, const KernelArguments& arguments, void* handle) {
   return call(name, [&](World& world, auto&) {
     Status status{};

@@ -24,8 +24,10 @@ Status World::make_kernel(const KernelArguments& call, int device, WorkRef* work
   }
   if (function->kernel->function != nullptr && threads != function->kernel->workgroup_threads)
     return complain("workgroup is not the kernel's own");
-  const uint32_t shared = call.shared_bytes;
-  if (shared > function->dynamic_shared_limit) return complain("dynamic shared memory over the function's limit");
+  if (uint64_t{call.shared_bytes} + function->kernel->shared_bytes > (amd ? amd_shared : function->shared_limit))
+    return complain("shared memory over the function's limit");
+  if (function->kernel->function != nullptr && call.shared_bytes != function->kernel->dynamic_shared_bytes)
+    return complain("dynamic shared memory is not what the kernel takes");
   if (call.arguments == nullptr && !function->kernel->arguments.empty()) return complain("kernel without arguments");
   auto made = std::make_shared<Work>();
   made->call.kernel = function->kernel;

@@ -22,7 +22,7 @@ int attribute(hip::DeviceAttribute which) {
     case A::max_grid_x: return INT32_MAX;
     case A::max_grid_y:
     case A::max_grid_z: return 65536;
-    case A::max_shared_per_block: return 64 * 1024;
+    case A::max_shared_per_block: return amd_shared;
   }
   return 0;
 }

@@ -25,6 +25,7 @@ std::shared_ptr<const Kernel> kernel_from(const pianola_sim_kernel& described) {
   made->workgroup_threads = described.workgroup[0] * described.workgroup[1] * described.workgroup[2];
   made->constant_bytes = described.constant_bytes;
   made->shared_bytes = described.shared_bytes;
+  made->dynamic_shared_bytes = described.dynamic_shared_bytes;
   return made;
 }
 

@@ -23,6 +23,7 @@ struct Kernel {
   uint32_t workgroup_threads = 1;
   uint32_t constant_bytes = 0;
   uint32_t shared_bytes = 0;
+  uint32_t dynamic_shared_bytes = 0;
 };
 
 /// One call of a kernel, its arguments copied.

@@ -91,4 +91,14 @@ Status World::get_function(Module* module, const char* name, Function** function
   return Status::ok;
 }
 
+Status World::set_dynamic_shared(void* handle, int bytes) {
+  auto* function = static_cast<Function*>(handle);
+  if (live_functions.count(function) == 0) return complain("function is not alive", Status::invalid_handle);
+  const uint32_t fixed = function->kernel->shared_bytes;
+  if (bytes < 0 || uint64_t{fixed} + static_cast<uint32_t>(bytes) > most_shared)
+    return complain("shared memory over what a function can ask for");
+  function->shared_limit = fixed + static_cast<uint32_t>(bytes);
+  return Status::ok;
+}
+
 }  // namespace sim

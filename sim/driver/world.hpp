@@ -41,7 +41,8 @@ enum class Status {
 inline constexpr int device_count = 2;
 inline constexpr uint64_t memory_per_device = uint64_t{8} << 30;
 inline constexpr uint32_t default_shared = 48 * 1024;
-inline constexpr uint32_t most_shared = 227 * 1024;
+inline constexpr uint32_t most_shared = 227 * 1024;  ///< what NVIDIA's functions can ask for
+inline constexpr uint32_t amd_shared = 64 * 1024;
 
 struct Object {
   explicit Object(int on_device) : device(on_device) {}
@@ -59,7 +60,7 @@ struct Module : Object {
 struct Function : Object {
   using Object::Object;
   std::shared_ptr<const Kernel> kernel;
-  uint32_t dynamic_shared_limit = default_shared;
+  uint32_t shared_limit = default_shared;  ///< static and dynamic together
 };
 
 /// One thing a device does. Arguments are copied when it is made; copies read their source when they run.
@@ -204,6 +205,7 @@ class World {
   // Modules.
   Status load_module(const void* image, int device, Module** module);
   Status get_function(Module* module, const char* name, Function** function);
+  Status set_dynamic_shared(void* function, int bytes);
 
   // Work. These check the rules that the drivers state.
   Status make_kernel(const KernelArguments& call, int device, WorkRef* work);

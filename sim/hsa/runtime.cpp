@@ -149,6 +149,9 @@ void Runtime::start_kernel(Job& job) {
   if (kernel == kernels.end()) return complain("no host function is registered for kernel " + code->name);
   const uint32_t threads = uint32_t{packet.workgroup_size_x} * packet.workgroup_size_y * packet.workgroup_size_z;
   if (threads != kernel->second->workgroup_threads) return complain("workgroup is not that of " + code->name);
+  if (packet.group_segment_size != code->shared_bytes + kernel->second->dynamic_shared_bytes) {
+    return complain("workgroup memory is not that of " + code->name);
+  }
   KernelRun call = read_arguments(kernel->second, packet);
   for (const void* buffer : call.buffers) {
     // A built-in kernel's second view of a range may begin up to 16 bytes behind it.

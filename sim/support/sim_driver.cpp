@@ -84,6 +84,7 @@ void SimDriver::add(const KernelInfo& info, pianola_host_kernel function) const 
   std::copy(info.workgroup.begin(), info.workgroup.end(), kernel.workgroup);
   kernel.constant_bytes = info.constant_bytes;
   kernel.shared_bytes = info.shared_bytes;
+  kernel.dynamic_shared_bytes = info.dynamic_shared_bytes;
   find<decltype(&pianola_sim_register)>("pianola_sim_register")(&kernel);
 }
 

@@ -32,6 +32,12 @@ Result<> check_kernel(const PlanNode& node, const KernelInfo& kernel, const Devi
               fmt::format("kernel '{}' needs {} bytes of workgroup memory; the device has {}", kernel.name,
                           kernel.shared_bytes, limits.max_shared_bytes));
   }
+  const uint64_t total = uint64_t{kernel.shared_bytes} + kernel.dynamic_shared_bytes;
+  if (kernel.dynamic_shared_bytes > 0 && total > limits.max_dynamic_shared_bytes) {
+    return at(node, Errc::limit_exceeded,
+              fmt::format("kernel '{}' needs {} bytes of workgroup memory, {} of them dynamic; the device has {}",
+                          kernel.name, total, kernel.dynamic_shared_bytes, limits.max_dynamic_shared_bytes));
+  }
   return {};
 }
 

@@ -25,8 +25,10 @@ struct LibraryHeader {
 
   static constexpr std::array<char, 8> library_magic = {'P', 'i', 'a', 'n', 'K', 'L', '\r', '\n'};
   static constexpr uint32_t first_version = 1;
-  static constexpr uint32_t with_argument_order = 2;  ///< only of files in which a kernel has one
-  static constexpr uint32_t current_version = with_argument_order;
+  // The lowest that the contents need, so that older readers take what they understand.
+  static constexpr uint32_t with_argument_order = 2;
+  static constexpr uint32_t with_dynamic_shared = 3;
+  static constexpr uint32_t current_version = with_dynamic_shared;
 };
 static_assert(sizeof(LibraryHeader) == 64);
 

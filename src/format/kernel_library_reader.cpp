@@ -77,6 +77,7 @@ KernelInfo kernel_of(const Kernel& table) {
     kernel.workgroup = {workgroup->x(), workgroup->y(), workgroup->z()};
   }
   kernel.shared_bytes = table.shared_bytes();
+  kernel.dynamic_shared_bytes = table.dynamic_shared_bytes();
   kernel.opaque = table.opaque();
   kernel.may_alias = table.may_alias();
   for (uint32_t i = 0; i < count_of(table.argument_order()); ++i) {

@@ -39,7 +39,7 @@ Offset<Kernel> add_kernel(FlatBufferBuilder& builder, const KernelInfo& kernel) 
   const auto constant_list = builder.CreateVector(constants);
   const auto order = builder.CreateVector(kernel.argument_order);
   return CreateKernel(builder, name, binding_list, constant_list, kernel.constant_bytes, &workgroup,
-                      kernel.shared_bytes, kernel.opaque, kernel.may_alias, order);
+                      kernel.shared_bytes, kernel.opaque, kernel.may_alias, order, kernel.dynamic_shared_bytes);
 }
 
 Offset<Object> add_object(FlatBufferBuilder& builder, const ObjectContents& object, uint64_t offset) {
@@ -94,9 +94,10 @@ std::vector<std::byte> assemble(const LibraryContents& contents) {
   build_table(table, contents, first_section);
 
   LibraryHeader header;
-  const bool has_order =
-      std::ranges::any_of(contents.kernels, [](const KernelInfo& kernel) { return !kernel.argument_order.empty(); });
-  if (has_order) header.version = LibraryHeader::with_argument_order;
+  for (const KernelInfo& kernel : contents.kernels) {
+    if (!kernel.argument_order.empty()) header.version = std::max(header.version, LibraryHeader::with_argument_order);
+    if (kernel.dynamic_shared_bytes > 0) header.version = std::max(header.version, LibraryHeader::with_dynamic_shared);
+  }
   header.table_offset = sizeof(LibraryHeader);
   header.table_size = table.GetSize();
   header.file_size = first_section;

@@ -10,6 +10,11 @@
 
 namespace pianola::kernel_build {
 
+struct ElfFile;
+
+/// 90 of a cubin for sm_90, sm_90a or sm_90f.
+uint32_t cubin_generation(const ElfFile& elf);
+
 /// Such as "sm_90", "gfx90a" or, for any level, "x86-64"; empty where the file does not tell.
 std::string architecture_of(ObjectFormat format, std::span<const std::byte> file);
 

@@ -37,6 +37,9 @@ void compare_sizes(const KernelInfo& kernel, const Reflection& file, Lines& line
   if (file.threads && *file.threads < threads) {
     lines.push_back(fmt::format("at most {} threads in a workgroup, the library says {}", *file.threads, threads));
   }
+  if (file.takes_dynamic_shared && kernel.dynamic_shared_bytes == 0) {
+    lines.emplace_back("dynamic shared memory, the library says none");
+  }
   // A compiler may drop arrays that a kernel does not use, and pad those that it keeps.
   if (file.shared_bytes && *file.shared_bytes > kernel.shared_bytes + 64) {
     lines.push_back(
@@ -132,9 +135,10 @@ void compare_parameters(const KernelInfo& kernel, const Reflection& file, Lines&
   }
 }
 
-/// Formats that may say nothing at all.
+/// Formats that may say nothing at all; cubins do where they are fat binaries.
 bool is_silent(ObjectFormat format) {
-  return format == ObjectFormat::msl || format == ObjectFormat::metallib || format == ObjectFormat::host;
+  return format == ObjectFormat::msl || format == ObjectFormat::metallib || format == ObjectFormat::host ||
+         format == ObjectFormat::cubin;
 }
 
 }  // namespace

@@ -52,7 +52,10 @@ Result<ElfFile> read_elf(Bytes file) {
       header.e_shstrndx >= header.e_shnum) {
     return corrupt("ELF file: the section table lies outside the file");
   }
-  ElfFile elf{.machine = header.e_machine, .sections = {}};
+  ElfFile elf{.machine = header.e_machine,
+              .abi_version = header.e_ident[EI_ABIVERSION],
+              .flags = header.e_flags,
+              .sections = {}};
   std::vector<Elf64_Shdr> table(header.e_shnum);
   std::memcpy(table.data(), file.data() + header.e_shoff, table_size);
   for (const Elf64_Shdr& section : table) {
@@ -62,6 +65,7 @@ Result<ElfFile> read_elf(Bytes file) {
     const bool in_file = section.sh_type != SHT_NOBITS && section.sh_type != SHT_NULL;
     elf.sections.push_back({.name = {},
                             .type = section.sh_type,
+                            .size = section.sh_size,
                             .bytes = in_file ? file.subspan(section.sh_offset, section.sh_size) : Bytes()});
   }
   const Bytes names = elf.sections[header.e_shstrndx].bytes;

@@ -16,11 +16,14 @@ namespace pianola::kernel_build {
 struct ElfSection {
   std::string_view name;
   uint32_t type = 0;
-  std::span<const std::byte> bytes;  ///< empty for sections without bytes in the file
+  uint64_t size = 0;                 ///< in memory, also of sections without bytes in the file
+  std::span<const std::byte> bytes;  ///< empty for those
 };
 
 struct ElfFile {
   uint16_t machine = 0;
+  uint8_t abi_version = 0;
+  uint32_t flags = 0;  ///< of the machine
   std::vector<ElfSection> sections;
   /// The first section of that name, or null.
   const ElfSection* find(std::string_view name) const;

@@ -89,7 +89,8 @@ void add_constant(const Json& argument, ManifestKernel& kernel, const std::strin
 
 ManifestKernel kernel_of(const Json& json) {
   ManifestKernel kernel;
-  check_fields(json, {"name", "workgroup", "shared_bytes", "arguments", "opaque", "may_alias"}, "a kernel");
+  check_fields(json, {"name", "workgroup", "shared_bytes", "dynamic_shared_bytes", "arguments", "opaque", "may_alias"},
+               "a kernel");
   kernel.name = field<std::string>(json, "name", "", "a kernel");
   const std::string where = fmt::format("kernel '{}'", kernel.name);
   if (kernel.name.empty()) refuse("a kernel has no 'name'");
@@ -101,6 +102,7 @@ ManifestKernel kernel_of(const Json& json) {
     std::ranges::copy(sides, kernel.workgroup->begin());
   }
   if (json.contains("shared_bytes")) kernel.shared_bytes = field<uint32_t>(json, "shared_bytes", 0, where);
+  kernel.dynamic_shared_bytes = field<uint32_t>(json, "dynamic_shared_bytes", 0, where);
   kernel.opaque = field(json, "opaque", false, where);
   kernel.may_alias = field(json, "may_alias", false, where);
   kernel.has_arguments = json.contains("arguments");

@@ -20,6 +20,7 @@ struct ManifestKernel {
   std::string name;
   std::optional<std::array<uint32_t, 3>> workgroup;
   std::optional<uint32_t> shared_bytes;
+  uint32_t dynamic_shared_bytes = 0;
   bool has_arguments = false;
   std::vector<KernelBinding> bindings;
   std::vector<KernelConstant> constants;

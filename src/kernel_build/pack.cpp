@@ -52,6 +52,7 @@ Draft draft_of(const ManifestKernel& kernel) {
   }
   draft.info.workgroup = kernel.workgroup.value_or(std::array<uint32_t, 3>{1, 1, 1});
   draft.info.shared_bytes = kernel.shared_bytes.value_or(0);
+  draft.info.dynamic_shared_bytes = kernel.dynamic_shared_bytes;
   draft.info.opaque = kernel.opaque;
   draft.info.may_alias = kernel.may_alias;
   draft.knows_arguments = kernel.has_arguments;

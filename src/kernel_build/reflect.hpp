@@ -36,8 +36,9 @@ struct Reflection {
   std::optional<std::vector<NumberedBinding>> bindings;
   std::optional<uint32_t> constant_bytes;
   std::optional<std::array<uint32_t, 3>> workgroup;
-  std::optional<uint32_t> threads;  ///< product of the workgroup's sides
-  std::optional<uint32_t> shared_bytes;
+  std::optional<uint32_t> threads;       ///< product of the workgroup's sides
+  std::optional<uint32_t> shared_bytes;  ///< static
+  bool takes_dynamic_shared = false;     ///< it is known that some is used
   std::optional<uint32_t> registers;
   std::optional<uint32_t> scalar_registers;
   std::optional<uint32_t> spilled_bytes;

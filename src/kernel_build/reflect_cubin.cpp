@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernel_build/architecture.hpp"
 #include "kernel_build/elf.hpp"
 #include "kernel_build/reflect.hpp"
 
@@ -20,6 +21,12 @@ T value_at(Bytes bytes, size_t offset) {
   if (offset + sizeof(T) <= bytes.size()) std::memcpy(&value, bytes.data() + offset, sizeof(T));
   return value;
 }
+
+/// What nvFatbinary files begin with: cubins for several architectures, compressed; nothing is read from them.
+constexpr uint32_t fat_binary = 0xba55ed50;
+/// From sm_90 on a kernel's shared section begins with what the system reserves.
+constexpr uint64_t reserved_shared = 1024;
+constexpr uint32_t first_with_reserved = 90;
 
 constexpr uint8_t format_with_size = 4;
 constexpr uint8_t max_threads = 0x05;
@@ -54,9 +61,17 @@ void read_attributes(Bytes bytes, Reflection& reflection) {
   }
 }
 
+uint32_t shared_bytes(const ElfFile& elf, const std::string& symbol) {
+  const ElfSection* section = elf.find(".nv.shared." + symbol);
+  if (section == nullptr) return 0;
+  const uint64_t reserved = cubin_generation(elf) >= first_with_reserved ? reserved_shared : 0;
+  return static_cast<uint32_t>(std::min<uint64_t>(section->size - std::min(section->size, reserved), UINT32_MAX));
+}
+
 }  // namespace
 
 Result<std::vector<Reflection>> reflect_cubin(Bytes bytes) {
+  if (value_at<uint32_t>(bytes, 0) == fat_binary) return std::vector<Reflection>();
   const auto elf = read_elf(bytes);
   if (!elf) return elf.error();
   if (elf->machine != elf_machine_cuda) {
@@ -73,8 +88,10 @@ Result<std::vector<Reflection>> reflect_cubin(Bytes bytes) {
     for (Parameter& parameter : *reflection.parameters) {
       if (parameter.size != 8) parameter.is_buffer = false;
     }
+    reflection.shared_bytes = shared_bytes(*elf, reflection.symbol);
     all.push_back(std::move(reflection));
   }
+  if (all.empty()) return Error{.code = Errc::corrupt, .message = "CUDA binary: it holds no kernel"};
   return all;
 }
 

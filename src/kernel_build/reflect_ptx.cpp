@@ -70,31 +70,38 @@ void read_threads(const std::string& directives, Reflection& reflection) {
 
 struct SharedArray {
   std::string name;
+  bool is_dynamic = false;
   uint32_t size = 0;
   size_t at = 0;
 };
 
 std::vector<SharedArray> shared_arrays(const std::string& text) {
   static const std::regex pattern(
-      R"(\.shared\s+(?:\.align\s+\d+\s+)?\.[a-z]+(\d+)\s+([\w$.]+)\s*(?:\[\s*(\d+)\s*\])?)");
+      R"((\.extern\s+)?\.shared\s+(?:\.align\s+\d+\s+)?\.[a-z]+(\d+)\s+([\w$.]+)\s*(?:\[\s*(\d+)\s*\])?)");
   std::vector<SharedArray> arrays;
   for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at) {
-    const uint32_t width = number_of((*at)[1].str()) / 8;
-    const uint32_t count = (*at)[3].matched ? number_of((*at)[3].str()) : 1;
-    arrays.push_back({.name = (*at)[2].str(), .size = width * count, .at = static_cast<size_t>(at->position())});
+    const uint32_t width = number_of((*at)[2].str()) / 8;
+    const uint32_t count = (*at)[4].matched ? number_of((*at)[4].str()) : 1;
+    const bool is_dynamic = (*at)[1].matched;
+    arrays.push_back({.name = (*at)[3].str(),
+                      .is_dynamic = is_dynamic,
+                      .size = is_dynamic ? 0 : width * count,
+                      .at = static_cast<size_t>(at->position())});
   }
   return arrays;
 }
 
 /// Arrays declared in the body, and those of the module that the body names.
-uint32_t shared_bytes(const std::vector<SharedArray>& arrays, const std::string& text, size_t first, size_t last) {
-  uint32_t total = 0;
-  const std::string body = text.substr(first, last - first);
+void read_shared(const std::vector<SharedArray>& arrays, std::string_view text, size_t first, size_t last,
+                 Reflection& reflection) {
+  reflection.shared_bytes = 0;
+  const std::string_view body = text.substr(first, last - first);
   for (const SharedArray& array : arrays) {
     const bool inside = array.at >= first && array.at < last;
-    if (inside || body.find(array.name) != std::string::npos) total += array.size;
+    if (!inside && body.find(array.name) == std::string::npos) continue;
+    *reflection.shared_bytes += array.size;
+    reflection.takes_dynamic_shared |= array.is_dynamic;
   }
-  return total;
 }
 
 size_t end_of_body(const std::string& text, size_t open) {
@@ -130,7 +137,7 @@ Result<std::vector<Reflection>> reflect_ptx(std::span<const std::byte> bytes) {
     reflection.parameters = parameters_of(text.substr(open, close - open));
     read_threads(text.substr(close, body - close), reflection);
     const size_t end = end_of_body(text, body);
-    reflection.shared_bytes = shared_bytes(arrays, text, body, end);
+    read_shared(arrays, text, body, end, reflection);
     all.push_back(std::move(reflection));
     at = end;
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bad input to instantiate(): the device's limits, what it cannot do, and bindings that do not fit.
-#include <filesystem>
 
 #include "fixture.hpp"
 
@@ -96,8 +95,7 @@ TEST_F(ApiInstantiateError, LanesMustBeOneTo32) {
 }
 
 TEST_F(ApiInstantiateError, KernelsWithoutCodeForTheDeviceAreNamed) {
-  const auto path = std::filesystem::path(run_options().kernels).replace_filename("foreign.pkl");
-  const auto foreign = KernelLibrary::load(path.string());
+  const auto foreign = load_beside("foreign.pkl");
   ASSERT_TRUE(succeeded(foreign));
   Recorder rec;
   const BufferRef x = rec.buffer("x", 256);
@@ -108,6 +106,21 @@ TEST_F(ApiInstantiateError, KernelsWithoutCodeForTheDeviceAreNamed) {
   const Buffer memory = make_buffer(repeated(5, 64));
   EXPECT_TRUE(fails_with(device().queue().run(commands, {.bindings = {{"x", memory}}}), Errc::missing_kernel, text));
   EXPECT_EQ(read_values<uint32_t>(memory), repeated(5, 64)) << "nothing may have run";
+}
+
+TEST_F(ApiInstantiateError, DynamicWorkgroupMemoryOverTheLimitIsNamed) {
+  Recorder rec;
+  const BufferRef x = rec.buffer("x", 256);
+  const BufferRef y = rec.buffer("y", 256);
+  rec.fill(x, 1U).barrier().dispatch(packed_kernel("reverse_1m"), {.constants = {64U}, .bindings = {x, y}});
+  const CommandBuffer commands = must_finish(rec);
+  const uint32_t limit = device().limits().max_dynamic_shared_bytes;
+  if (limit >= 1024 * 1024) {
+    EXPECT_TRUE(succeeded(device().instantiate(commands)));
+  } else {
+    const ErrorText text{.parts = {"'reverse_1m'", "1048576", std::to_string(limit)}, .command = 2};
+    EXPECT_TRUE(fails_with(device().instantiate(commands), Errc::limit_exceeded, text));
+  }
 }
 
 class ApiCollective : public ApiTest {};

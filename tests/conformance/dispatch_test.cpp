@@ -63,6 +63,30 @@ TEST_F(Dispatches, WorkgroupMemoryIsSharedAcrossABarrier) {
   list.run();
 }
 
+TEST_F(Dispatches, DynamicWorkgroupMemoryHasTheKernelsSize) {
+  const std::pair<const char*, uint32_t> sizes[] = {{"reverse_16k", 16 * 1024}, {"reverse_60k", 60 * 1024}};
+  for (const auto& [name, bytes] : sizes) {
+    // What is over the device's limit is refused: ApiInstantiateError.
+    if (bytes > device().limits().max_dynamic_shared_bytes) continue;
+    const uint32_t count = bytes / 4;
+    ListCase list;
+    const BufferRef x = list.buffer("x", counting(count));
+    const BufferRef y = list.buffer("y", repeated(0, count));
+    list.record.dispatch(packed_kernel(name), {.constants = {count}, .bindings = {x, y}});
+    // Between launches with much of it, one that takes none.
+    list.record.barrier().dispatch(kernel("mark_groups"), {.groups = {1}, .constants = {9U}, .bindings = {x}});
+    list.record.barrier().dispatch(packed_kernel(name), {.constants = {count - 1}, .bindings = {y, x}});
+    std::vector<uint32_t> reversed(count);
+    for (uint32_t i = 0; i < count; ++i) reversed[i] = count - 1 - i;
+    list.expect(y, reversed);
+    std::vector<uint32_t> again = counting(count, 1);
+    again.back() = count - 1;
+    list.expect(x, again);
+    list.limit_launches(5);
+    list.run();
+  }
+}
+
 // S8: each size up to the limit, 16-byte multiples and others
 TEST_F(Dispatches, ConstantsOfEverySizeArrive) {
   for (const uint32_t size : store_sizes) {

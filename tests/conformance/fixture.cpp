@@ -3,6 +3,8 @@
 
 #include <gtest/gtest-spi.h>
 
+#include <filesystem>
+
 namespace gtest_failures {
 
 /// Keeps the failures of one test to itself, from every thread.
@@ -41,13 +43,27 @@ Result<Device> open_device() {
   return Device::open(run_options().device, run_options().device_options);
 }
 
+namespace {
+
+KernelLibrary must_load(Result<KernelLibrary> library) {
+  EXPECT_TRUE(succeeded(library)) << run_options().kernels;
+  return library ? *library : KernelLibrary();
+}
+
+}  // namespace
+
 const KernelLibrary& kernels() {
-  static const KernelLibrary loaded = [] {
-    Result<KernelLibrary> result = KernelLibrary::load(run_options().kernels);
-    EXPECT_TRUE(succeeded(result)) << run_options().kernels;
-    return result ? *result : KernelLibrary();
-  }();
+  static const KernelLibrary loaded = must_load(KernelLibrary::load(run_options().kernels));
   return loaded;
+}
+
+Result<KernelLibrary> load_beside(const std::string& file) {
+  return KernelLibrary::load(std::filesystem::path(run_options().kernels).replace_filename(file).string());
+}
+
+Kernel packed_kernel(std::string_view name) {
+  static const KernelLibrary loaded = must_load(load_beside("packed.pkl"));
+  return loaded[name];
 }
 
 Kernel kernel(std::string_view name) {

@@ -32,6 +32,11 @@ Result<Device> open_device();
 const KernelLibrary& kernels();
 Kernel kernel(std::string_view name);
 
+/// A library beside that of kernels/*.k: "foreign.pkl", "packed.pkl".
+Result<KernelLibrary> load_beside(const std::string& file);
+/// The kernels of kernels/packed, which other compilers than the dialect's made.
+Kernel packed_kernel(std::string_view name);
+
 /// Skips what is listed as unsupported, wants a failure of what is listed as failing, and at the end looks
 /// for memory that somebody still holds.
 class ConformanceTest : public ::testing::Test {

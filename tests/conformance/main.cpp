@@ -99,7 +99,10 @@ int main(int argc, char** argv) {
   if (GTEST_FLAG_GET(filter) == "*") GTEST_FLAG_SET(filter, suites_of(options.mode.name));
   pianola::conformance::set_run_options(options);
   const std::string& driver = options.device_options.driver_path;
-  pianola::sim::prepare(driver, pianola::KernelLibrary::load(options.kernels).value_or(pianola::KernelLibrary()));
+  const std::string packed = std::filesystem::path(options.kernels).replace_filename("packed.pkl").string();
+  for (const std::string& file : {options.kernels, packed}) {
+    pianola::sim::prepare(driver, pianola::KernelLibrary::load(file).value_or(pianola::KernelLibrary()));
+  }
   ::testing::UnitTest::GetInstance()->listeners().Append(new NextSeed);  // which owns it
   int result = RUN_ALL_TESTS();
   const std::string complaints = pianola::sim::complaints(driver);

@@ -32,12 +32,14 @@ class DriverBadInput : public ::testing::TestWithParam<NamedFace> {
     return device.error().message;
   }
   /// The kernel add_value with `shared` bytes of workgroup memory and this code, said to be of `arch`.
-  static KernelLibrary library(const std::string& arch, std::span<const std::byte> code, uint32_t shared = 0) {
+  static KernelLibrary library(const std::string& arch, std::span<const std::byte> code, uint32_t shared = 0,
+                               uint32_t dynamic_shared = 0) {
     format::LibraryContents contents;
     contents.name = "bad";
     const KernelLibrary kernels = driver_kernels();
     contents.kernels.assign(kernels.kernels().begin(), kernels.kernels().end());
     contents.kernels[0].shared_bytes = shared;
+    contents.kernels[0].dynamic_shared_bytes = dynamic_shared;
     const bool is_cuda = GetParam().is_cuda();
     contents.objects.push_back(
         {is_cuda ? ObjectFormat::ptx : ObjectFormat::hsaco, arch, {code.begin(), code.end()}, {{0, "add_value"}}});
@@ -171,6 +173,28 @@ TEST_P(DriverBadInput, GroupsAndWorkgroupMemoryOverTheLimitAreRefusedWithTheLimi
   const Error error = failure(instantiate(device, library(own_arch(), own_code(), shared + 4)));
   EXPECT_EQ(error.code, Errc::limit_exceeded);
   EXPECT_NE(error.message.find(std::to_string(shared)), std::string::npos) << error.message;
+}
+
+TEST_P(DriverBadInput, DynamicWorkgroupMemoryCountsWithTheStaticAgainstItsOwnLimit) {
+  const Device device = open();
+  const uint32_t most_static = device.limits().max_shared_bytes;
+  const uint32_t most = device.limits().max_dynamic_shared_bytes;
+  EXPECT_EQ(most > most_static, GetParam().is_cuda()) << "HIP has no more than it gives to all";
+  const std::pair<uint32_t, uint32_t> good[] = {{0, 4}, {0, most}, {most_static - 8, most - most_static + 8}, {8, 64}};
+  for (const auto& [fixed, dynamic] : good) {
+    const KernelLibrary kernels = library(own_arch(), own_code(), fixed, dynamic);
+    sim.add(kernels.kernels()[0], add_value);
+    const Result<Graph> graph = instantiate(device, kernels);
+    EXPECT_TRUE(graph) << fixed << " and " << dynamic << ": " << (graph ? "" : to_string(graph.error()));
+  }
+  const std::pair<uint32_t, uint32_t> bad[] = {{0, most + 1}, {8, most}, {most_static, UINT32_MAX}};
+  for (const auto& [fixed, dynamic] : bad) {
+    const Error error = failure(instantiate(device, library(own_arch(), own_code(), fixed, dynamic)));
+    EXPECT_EQ(error.code, Errc::limit_exceeded);
+    for (const uint64_t number : {uint64_t{fixed} + dynamic, uint64_t{dynamic}, uint64_t{most}}) {
+      EXPECT_NE(error.message.find(std::to_string(number)), std::string::npos) << error.message;
+    }
+  }
 }
 
 TEST_P(DriverBadInput, ADeviceLostInTheMiddleOfAReplaySaysSoFromThenOn) {

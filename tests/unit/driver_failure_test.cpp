@@ -9,11 +9,16 @@ class DriverFailures : public ::testing::TestWithParam<Face> {
  protected:
   static constexpr uint32_t n = 300;
 
-  void SetUp() override { prepare(sim); }
+  static KernelLibrary kernels_of_sweep() { return driver_kernels(4096); }
+
+  void SetUp() override {
+    prepare(sim);
+    sim.add(kernels_of_sweep().kernels()[0], add_value);
+  }
 
   /// Every kind of operation: both kinds of fill and of update, copy, dispatch, indirect dispatch.
   static Result<CommandBuffer> everything() {
-    const KernelLibrary kernels = driver_kernels();
+    const KernelLibrary kernels = kernels_of_sweep();
     Recorder recorder;
     const BufferRef x = recorder.buffer("x", n * 4);
     const BufferRef y = recorder.buffer("y", n * 4);

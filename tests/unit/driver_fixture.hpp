@@ -62,8 +62,9 @@ inline std::vector<std::byte> amd_object(const std::string& kernel) {
   return bytes;
 }
 
-/// A library with add_value, as PTX (its text is only a name to the software driver) and as an AMD object.
-inline KernelLibrary driver_kernels() {
+/// A library with add_value, as PTX (its text is only a name to the software driver) and as an AMD object. The kernel
+/// takes that much dynamic workgroup memory.
+inline KernelLibrary driver_kernels(uint32_t dynamic_shared_bytes = 0) {
   format::LibraryContents contents;
   contents.name = "driver-test";
   KernelInfo info;
@@ -72,6 +73,7 @@ inline KernelLibrary driver_kernels() {
   info.constants = {{"value", 0, 4}, {"count", 4, 4}};
   info.constant_bytes = 8;
   info.workgroup = {64, 1, 1};
+  info.dynamic_shared_bytes = dynamic_shared_bytes;
   contents.kernels = {info};
   const std::string ptx = ".version 6.3\n.target sm_70\n.visible .entry add_value(\n";
   const auto* bytes = reinterpret_cast<const std::byte*>(ptx.data());

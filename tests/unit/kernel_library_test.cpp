@@ -151,7 +151,27 @@ TEST(KernelLibraryFile, ANewerVersionIsNamed) {
   const auto library = KernelLibrary::from_bytes(image);
   ASSERT_FALSE(library);
   EXPECT_EQ(library.error().code, Errc::version);
-  EXPECT_NE(library.error().message.find("version 3"), std::string::npos) << library.error().message;
+  EXPECT_NE(library.error().message.find("version " + std::to_string(newer)), std::string::npos)
+      << library.error().message;
+}
+
+TEST(KernelLibraryFile, TheVersionIsTheLowestThatTheContentsNeed) {
+  const auto version_of = [](const LibraryContents& contents) {
+    const Bytes image = image_of(contents);
+    uint32_t version = 0;
+    std::memcpy(&version, image.data() + offsetof(format::LibraryHeader, version), sizeof(version));
+    return version;
+  };
+  LibraryContents contents = two_kernels();
+  EXPECT_EQ(version_of(contents), 1U);
+  contents.kernels[0].argument_order = {1, 0, 2, 3};
+  EXPECT_EQ(version_of(contents), 2U);
+  contents.kernels[1].dynamic_shared_bytes = 100000;
+  EXPECT_EQ(version_of(contents), 3U);
+  const auto library = KernelLibrary::from_bytes(image_of(contents));
+  ASSERT_TRUE(library);
+  EXPECT_EQ(library->kernels()[0].dynamic_shared_bytes, 0U);
+  EXPECT_EQ(library->kernels()[1].dynamic_shared_bytes, 100000U);
 }
 
 TEST(KernelLibraryFile, JunkIsNoLibrary) {
@@ -219,7 +239,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadContents{"ConstantPastTheBlock", [](LibraryContents& c) { c.kernels[0].constants[1].size = 8; }},
         BadContents{"OverlappingConstants", [](LibraryContents& c) { c.kernels[0].constants[1].offset = 2; }},
         BadContents{"EmptyWorkgroup", [](LibraryContents& c) { c.kernels[0].workgroup[2] = 0; }},
-        BadContents{"HugeWorkgroup", [](LibraryContents& c) { c.kernels[0].workgroup = {64, 64, 1}; }},
+        BadContents{"HugeWorkgroup",
+                    [](LibraryContents& c) {
+                      c.kernels[0].workgroup = {64, 64, 1};
+                    }},
         BadContents{"EntryOfNoKernel", [](LibraryContents& c) { c.objects[1].entries[0].kernel = 2; }},
         BadContents{"EntryTwice", [](LibraryContents& c) { c.objects[0].entries[1].kernel = 0; }},
         BadContents{"EmptyObject", [](LibraryContents& c) { c.objects[0].bytes.clear(); }},

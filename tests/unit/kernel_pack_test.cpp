@@ -2,9 +2,11 @@
 // Packing files that are already compiled, here those of the dialect's test kernels.
 #include "kernel_build/pack.hpp"
 
+#include <elf.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -236,6 +238,124 @@ TEST_F(KernelPackForeign, AnotherOrderOrSizeThanTheFilesIsNamed) {
   }
   expect_error(swapped, clip_ptx, Errc::mismatch, "ptx for sm_75");
   expect_error(swapped, clip_hsaco, Errc::mismatch, "hsaco for gfx90a");
+}
+
+/// A cubin is an ELF file; NVIDIA's compilers are not needed to make one that only its sections are read of.
+class KernelPackCubin : public KernelPack {
+ protected:
+  struct Section {
+    std::string name;
+    uint32_t type = SHT_PROGBITS;
+    uint64_t size = 0;  ///< of SHT_NOBITS
+    std::vector<uint8_t> bytes;
+  };
+  void write_cubin(uint8_t abi_version, uint32_t flags, std::vector<Section> sections) const {
+    std::string names(1, '\0');
+    Elf64_Ehdr header{};
+    std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_ident[EI_DATA] = ELFDATA2LSB;
+    header.e_ident[EI_ABIVERSION] = abi_version;
+    header.e_machine = 190;
+    header.e_flags = flags;
+    header.e_shentsize = sizeof(Elf64_Shdr);
+    sections.push_back({.name = ".shstrtab", .type = SHT_STRTAB});
+    for (const Section& section : sections) names += section.name + '\0';
+    sections.back().bytes.assign(names.begin(), names.end());
+    header.e_shnum = static_cast<uint16_t>(sections.size() + 1);
+    header.e_shstrndx = static_cast<uint16_t>(sections.size());
+    std::string contents;
+    std::vector<Elf64_Shdr> table(1);
+    size_t name = 1;
+    for (const Section& section : sections) {
+      Elf64_Shdr entry{};
+      entry.sh_name = static_cast<uint32_t>(name);
+      entry.sh_type = section.type;
+      entry.sh_offset = sizeof header + contents.size();
+      entry.sh_size = section.type == SHT_NOBITS ? section.size : section.bytes.size();
+      table.push_back(entry);
+      contents.append(section.bytes.begin(), section.bytes.end());
+      name += section.name.size() + 1;
+    }
+    header.e_shoff = sizeof header + contents.size();
+    std::ofstream file(folder_ + "/made.cubin", std::ios::binary);
+    file.write(reinterpret_cast<const char*>(&header), sizeof header) << contents;
+    file.write(reinterpret_cast<const char*>(table.data()),
+               static_cast<std::streamsize>(table.size() * sizeof(Elf64_Shdr)));
+  }
+  /// One parameter of 8 bytes at 0, as nvcc writes it.
+  static Section one_pointer() {
+    return {.name = ".nv.info.scale",
+            .bytes = {0x04, 0x17, 0x0c, 0x00, 0, 0, 0, 0, 0, 0, 0, 0, 0x00, 0xf0, 0x21, 0x00}};
+  }
+  static std::string cubin(const std::string& arch) {
+    return R"({"file": "made.cubin", "format": "cubin", "arch": ")" + arch + R"("})";
+  }
+  static constexpr const char* scale = R"({"name": "scale", "workgroup": [32], "arguments": [{"buffer": "x"}]})";
+};
+
+TEST_F(KernelPackCubin, BothLayoutsOfItsFlagsTellTheArchitecture) {
+  struct Case {
+    uint8_t abi_version;
+    uint32_t flags;
+    const char *listed, *found;
+    bool suits;
+  };
+  for (const Case& each : {Case{7, 0x00500550, "sm_80", "sm_80", true}, Case{7, 0x00500550, "sm_90", "sm_80", false},
+                           Case{8, 0x06005a04, "sm_90", "sm_90", true}, Case{8, 0x06005a04, "sm_90a", "sm_90", true},
+                           Case{8, 0x06006402, "sm_90", "sm_100", false}}) {
+    write_cubin(each.abi_version, each.flags, {one_pointer()});
+    if (each.suits) {
+      const auto packed = pack(scale, cubin(each.listed));
+      EXPECT_TRUE(packed) << to_string(packed.error());
+    } else {
+      expect_error(scale, cubin(each.listed), Errc::mismatch,
+                   std::string("cubin for ") + each.listed + ": the file is for " + each.found);
+    }
+  }
+}
+
+TEST_F(KernelPackCubin, ItsSharedSectionTellsStaticWorkgroupMemory) {
+  const Section shared = {.name = ".nv.shared.scale", .type = SHT_NOBITS, .size = 2224};
+  write_cubin(7, 0x00500550, {one_pointer(), shared});
+  EXPECT_EQ(pack(scale, cubin("sm_80")).value().kernels[0].shared_bytes, 2224U);
+  // 1,024 bytes of it are the system's from sm_90 on.
+  write_cubin(8, 0x06005a04, {one_pointer(), shared});
+  EXPECT_EQ(pack(scale, cubin("sm_90")).value().kernels[0].shared_bytes, 1200U);
+}
+
+TEST_F(KernelPackCubin, WithoutKernelsItIsRefusedUnlessItIsAFatBinary) {
+  write_cubin(8, 0x06005a04, {});
+  expect_error(scale, cubin("sm_90"), Errc::corrupt, "holds no kernel");
+  std::ofstream(folder_ + "/made.cubin", std::ios::binary) << "\x50\xed\x55\xba and what is compressed";
+  const auto packed = pack(scale, cubin("sm_90"));
+  EXPECT_TRUE(packed) << to_string(packed.error());
+}
+
+TEST_F(KernelPack, PtxTellsThatItTakesDynamicWorkgroupMemory) {
+  std::ofstream(folder_ + "/dynamic.ptx") << R"(.version 6.3
+.target sm_70
+.address_size 64
+.extern .shared .align 16 .b8 words[];
+.visible .entry takes(.param .u64 takes_param_0) {
+  .shared .align 4 .b8 own[400];
+  st.shared.u32 [words], 1;
+  st.shared.u32 [own], 1;
+}
+.visible .entry takes_none(.param .u64 takes_none_param_0) {
+  ret;
+})";
+  const std::string object = R"({"file": "dynamic.ptx", "format": "ptx", "arch": "sm_70"})";
+  const auto kernel = [](const std::string& name, const std::string& more) {
+    return R"({"name": ")" + name + R"(", "workgroup": [32], "arguments": [{"buffer": "x"}])" + more + "}";
+  };
+  expect_error(kernel("takes", ""), object, Errc::mismatch,
+               "kernel 'takes', ptx for sm_70: the file says dynamic shared memory, the library says none");
+  const auto packed = pack(kernel("takes", R"(, "dynamic_shared_bytes": 65536)"), object);
+  ASSERT_TRUE(packed) << to_string(packed.error());
+  EXPECT_EQ(packed->kernels[0].shared_bytes, 400U);
+  EXPECT_EQ(packed->kernels[0].dynamic_shared_bytes, 65536U);
+  EXPECT_TRUE(pack(kernel("takes_none", ""), object));
 }
 
 TEST(KernelManifest, StructsAndWideNumbersLieWhereACompilerPutsThem) {

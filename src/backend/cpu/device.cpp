@@ -69,6 +69,7 @@ Result<std::unique_ptr<Device>> CpuDevice::open(uint32_t /*index*/, const Device
 CpuDevice::CpuDevice(const DeviceOptions& options) : name_(processor_name()), threads_(thread_count(options)) {
   limits_.max_groups = {0x7fffffff, 65535, 65535};
   limits_.dispatch_alignment = 1;
+  limits_.max_dynamic_shared_bytes = UINT32_MAX;  // host code brings its own
   limits_.max_buffer_size = physical_memory();
   limits_.native_indirect = true;
   limits_.unified_memory = true;

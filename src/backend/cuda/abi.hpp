@@ -38,6 +38,11 @@ enum class DeviceAttribute : int {
   max_shared_per_block = 8,
   capability_major = 75,
   capability_minor = 76,
+  max_shared_per_block_optin = 97,
+};
+
+enum class FunctionAttribute : int {
+  max_dynamic_shared = 8,
 };
 
 enum class PointerAttribute : int {

@@ -55,6 +55,9 @@ static_assert(number(DeviceAttribute::max_block_z) == CU_DEVICE_ATTRIBUTE_MAX_BL
 static_assert(number(DeviceAttribute::max_grid_x) == CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X);
 static_assert(number(DeviceAttribute::max_grid_z) == CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z);
 static_assert(number(DeviceAttribute::max_shared_per_block) == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+static_assert(number(DeviceAttribute::max_shared_per_block_optin) ==
+              CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+static_assert(number(FunctionAttribute::max_dynamic_shared) == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 static_assert(number(DeviceAttribute::capability_major) == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 static_assert(number(DeviceAttribute::capability_minor) == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 static_assert(number(PointerAttribute::memory_type) == CU_POINTER_ATTRIBUTE_MEMORY_TYPE);

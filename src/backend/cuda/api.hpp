@@ -54,6 +54,8 @@ struct Functions {
   Call<Status(Module* module, const void* image)> module_load{s, "cuModuleLoadData"};
   Call<Status(Module module)> module_unload{s, "cuModuleUnload"};
   Call<Status(Function* function, Module module, const char* name)> module_function{s, "cuModuleGetFunction"};
+  Call<Status(Function function, FunctionAttribute attribute, int value)> function_set_attribute{s,
+                                                                                                 "cuFuncSetAttribute"};
   Call<Status(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
               unsigned block_z, unsigned shared_bytes, Stream stream, void** arguments, void** extra)>
       launch{s, "cuLaunchKernel"};

@@ -50,8 +50,9 @@ Result<DeviceFacts> read_facts(const Api& api, DeviceNumber device) {
   limits.max_groups = {read(A::max_grid_x), read(A::max_grid_y), read(A::max_grid_z)};
   limits.max_workgroup = {read(A::max_block_x), read(A::max_block_y), read(A::max_block_z)};
   limits.max_workgroup_threads = read(A::max_threads_per_block);
-  // Static shared memory, which is what kernels declare, cannot be over this even where more can be asked for.
+  // Static shared memory cannot be over this even where more can be asked for.
   limits.max_shared_bytes = read(A::max_shared_per_block);
+  limits.max_dynamic_shared_bytes = read(A::max_shared_per_block_optin);
   limits.dispatch_alignment = 0;
   limits.max_buffer_size = *bytes;
   limits.native_indirect = false;

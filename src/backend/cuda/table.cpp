@@ -44,6 +44,11 @@ void add_context_and_memory(DriverTable& table) {
     const std::string copy(reinterpret_cast<const char*>(image.data()), image.size());
     return api.make(api.f.module_load, copy.c_str());
   };
+  table.allow_dynamic_shared = [](const void* self, Function function, uint32_t bytes) {
+    const Api& api = Table::api_of(self);
+    return api.call(api.f.function_set_attribute, function, FunctionAttribute::max_dynamic_shared,
+                    static_cast<int>(bytes));
+  };
   table.pointer_facts = [](const void* self, void* pointer) -> Result<PointerFacts> {
     const Api& api = Table::api_of(self);
     constexpr std::array wanted = {PointerAttribute::memory_type, PointerAttribute::is_managed,

@@ -66,7 +66,7 @@ KernelCall CallMaker::finish(const LoadedKernel& kernel, std::array<uint32_t, 3>
     const std::vector<void*> listed = arguments_;
     for (size_t i = 0; i < order.size(); ++i) arguments_[i] = listed[order[i]];
   }
-  return {kernel.function, groups, kernel.info->workgroup, arguments_.data()};
+  return {kernel.function, groups, kernel.info->workgroup, kernel.info->dynamic_shared_bytes, arguments_.data()};
 }
 
 KernelCall CallMaker::builtin(const Operation& operation) {

@@ -32,6 +32,7 @@ struct KernelCall {
   Function function = nullptr;
   std::array<uint32_t, 3> groups = {1, 1, 1};
   std::array<uint32_t, 3> workgroup = {1, 1, 1};
+  uint32_t dynamic_shared_bytes = 0;
   void** arguments = nullptr;  ///< one pointer an argument; values are copied by the call
 };
 
@@ -122,6 +123,8 @@ struct DriverTable {
   Result<Module> (*module_load)(const void* api, std::span<const std::byte> image, ObjectFormat format) = nullptr;
   Result<> (*module_unload)(const void* api, Module module) = nullptr;
   Result<Function> (*module_function)(const void* api, Module module, const std::string& name) = nullptr;
+  /// Makes launches with that much dynamic workgroup memory possible. Null: they are, up to the limit.
+  Result<> (*allow_dynamic_shared)(const void* api, Function function, uint32_t bytes) = nullptr;
 
   Result<GraphObject> (*graph_create)(const void* api) = nullptr;
   Result<> (*graph_destroy)(const void* api, GraphObject graph) = nullptr;

@@ -77,6 +77,14 @@ Result<Function> LoadedLibrary::function(uint32_t entry) {
     made.error().message += " (looking for kernel '" + found->symbol + "')";
     return driver_->note(std::move(made.error()));
   }
+  const uint32_t dynamic = library_.kernels()[entry].dynamic_shared_bytes;
+  if (dynamic > 0 && table.allow_dynamic_shared != nullptr) {
+    if (auto allowed = table.allow_dynamic_shared(table.api, *made, dynamic); !allowed) {
+      allowed.error().message +=
+          " (" + std::to_string(dynamic) + " bytes of dynamic workgroup memory for kernel '" + found->symbol + "')";
+      return driver_->note(std::move(allowed.error()));
+    }
+  }
   function = *made;
   return function;
 }

@@ -31,6 +31,7 @@ class VendorTable {
     params.function = call.function;
     std::copy(call.groups.begin(), call.groups.end(), params.grid);
     std::copy(call.workgroup.begin(), call.workgroup.end(), params.block);
+    params.shared_bytes = call.dynamic_shared_bytes;
     params.arguments = call.arguments;
     return params;
   }
@@ -85,8 +86,8 @@ class VendorTable {
       const std::lock_guard lock(api_of(self).launch_mutex);
       const auto& [gx, gy, gz] = call.groups;
       const auto& [bx, by, bz] = call.workgroup;
-      return api_of(self).call(api_of(self).f.launch, call.function, gx, gy, gz, bx, by, bz, 0U, stream, call.arguments,
-                               nullptr);
+      return api_of(self).call(api_of(self).f.launch, call.function, gx, gy, gz, bx, by, bz, call.dynamic_shared_bytes,
+                               stream, call.arguments, nullptr);
     };
     table.stream_fill = [](const void* self, Stream stream, const FillCall& call) {
       const Api& api = api_of(self);

@@ -56,6 +56,7 @@ Result<driver_graph::DeviceFacts> read_facts(const Api& api, int device) {
   limits.max_workgroup = {read(A::max_block_x), read(A::max_block_y), read(A::max_block_z)};
   limits.max_workgroup_threads = read(A::max_threads_per_block);
   limits.max_shared_bytes = read(A::max_shared_per_block);
+  limits.max_dynamic_shared_bytes = limits.max_shared_bytes;
   if (!done) return done.error();
   // Groups times threads may not be over 2^32 - 1 in any dimension, and what the runtime calls the largest grid
   // differs by version, in threads or in groups. Both hold below this.

@@ -42,6 +42,7 @@ DeviceLimits make_limits(id<MTLDevice> device) {
   const uint32_t groups = UINT32_MAX / limits.max_workgroup_threads;
   limits.max_groups = {groups, groups, groups};
   limits.max_shared_bytes = static_cast<uint32_t>([device maxThreadgroupMemoryLength]);
+  limits.max_dynamic_shared_bytes = limits.max_shared_bytes;
   limits.dispatch_alignment = 0;
   limits.max_buffer_size = [device maxBufferLength];
   limits.native_indirect = true;

@@ -273,6 +273,8 @@ void Encoding::set_pipeline(uint32_t kernel) {
   kernel_ = kernel;
   threads_ = pipeline.threads;
   [compute_ setComputePipelineState:pipeline.state.get()];
+  if (pipeline.dynamic_shared_bytes == 0) return;
+  [compute_ setThreadgroupMemoryLength:pipeline.dynamic_shared_bytes atIndex:0];
 }
 
 bool Encoding::dispatches(const Step& step) {

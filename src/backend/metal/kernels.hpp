@@ -17,7 +17,8 @@ namespace pianola::backend::metal {
 struct Pipeline {
   Ref<id<MTLComputePipelineState>> state;
   Ref<id<MTLFunction>> function;
-  MTLSize threads;  ///< of a threadgroup
+  MTLSize threads;                      ///< of a threadgroup
+  NSUInteger dynamic_shared_bytes = 0;  ///< in multiples of 16
 };
 
 /// Thread-safe. Keeps the libraries it has seen, so that their address stays theirs.

@@ -84,6 +84,7 @@ Result<std::shared_ptr<const Pipeline>> PipelineCache::make(Loaded& loaded, uint
                       fmt::format("kernel '{}'", info.name), error);
   }
   pipeline->threads = to_size(info.workgroup);
+  pipeline->dynamic_shared_bytes = (NSUInteger{info.dynamic_shared_bytes} + 15) / 16 * 16;
   const uint64_t threads = pipeline->threads.width * pipeline->threads.height * pipeline->threads.depth;
   const uint64_t most = [pipeline->state.get() maxTotalThreadsPerThreadgroup];
   if (threads > most) {

@@ -21,6 +21,7 @@ Result<std::unique_ptr<Device>> NullDevice::open(uint32_t /*index*/, const Devic
 
 NullDevice::NullDevice() : next_address_(first_address) {
   limits_.max_buffer_size = uint64_t{1} << 48;
+  limits_.max_dynamic_shared_bytes = UINT32_MAX;
   profile_.name = "null";
 }
 
