@@ -43,11 +43,12 @@ class Pattern {
 /// Workgroups in one dimension: a number, or a named constant (4 bytes, read at submit).
 struct GroupCount {
   uint64_t value = 1;
-  ConstantRef constant;  ///< used when constant.recorder is not 0
+  ConstantRef constant;
+  bool is_constant = false;
   constexpr GroupCount() = default;
   template <std::integral T>
   constexpr GroupCount(T count) : value(static_cast<uint64_t>(count)) {}
-  constexpr GroupCount(ConstantRef ref) : constant(ref) {}
+  constexpr GroupCount(ConstantRef ref) : constant(ref), is_constant(true) {}
 };
 
 /// Workgroups in x, y and z; those left out are 1. A count of 0 does nothing and keeps order.
@@ -63,15 +64,19 @@ class Constants {
   /// A number, a trivially copyable struct of at most 64 bytes, or a named constant.
   struct Value {
     template <PlainValue T>
-      requires(sizeof(T) <= 64)
-    Value(const T& value) : size(sizeof(T)), alignment(alignof(T) < 4 ? 4 : alignof(T)) {
+    requires(sizeof(T) <= 64) Value(const T& value) : size(sizeof(T)), alignment(alignof(T) < 4 ? 4 : alignof(T)) {
       std::memcpy(bytes.data(), &value, sizeof(T));
     }
-    Value(ConstantRef ref) : size(ref.size), alignment(4), constant(ref) {}
+    Value(ConstantRef ref)
+        : size(ref.size <= max_constant_bytes ? ref.size : 0),
+          alignment(ref.alignment == 8 ? 8 : 4),
+          constant(ref),
+          is_constant(true) {}
     std::array<std::byte, 64> bytes{};
     uint32_t size;
     uint32_t alignment;
-    ConstantRef constant;  ///< used when constant.recorder is not 0
+    ConstantRef constant;
+    bool is_constant = false;
   };
   /// A named constant and where in the block its bytes go.
   struct Named {

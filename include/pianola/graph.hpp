@@ -27,10 +27,12 @@ struct Key {
   Key(const char* text) : name(text), by_name(true) {}
   Key(std::string text) : name(std::move(text)), by_name(true) {}
   Key(std::string_view text) : name(text), by_name(true) {}
-  Key(const Ref& ref) : id(key_of(ref)) {}
+  Key(const Ref& ref) : id(key_of(ref)), recorder(ref.recorder), by_reference(true) {}
   Id id{};
   std::string name;
+  uint32_t recorder = 0;  ///< that gave the reference; it has to be the command buffer's own
   bool by_name = false;
+  bool by_reference = false;
 
  private:
   static SlotId key_of(const BufferRef& ref) { return ref.slot; }

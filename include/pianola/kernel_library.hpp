@@ -102,8 +102,8 @@ class KernelLibrary {
 class Kernel {
  public:
   Kernel() = default;
-  Kernel(KernelLibrary library, uint32_t entry, std::string missing_name)
-      : library_(std::move(library)), entry_(entry), missing_name_(std::move(missing_name)) {}
+  /// An entry that the library lacks is a kernel that isn't there.
+  Kernel(KernelLibrary library, uint32_t entry, std::string missing_name);
 
   static constexpr uint32_t no_entry = UINT32_MAX;
   bool is_present() const { return entry_ != no_entry; }

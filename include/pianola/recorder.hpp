@@ -54,9 +54,10 @@ class Recorder {
   /// A slot bound to this memory now. Views of one buffer are ranges of one slot.
   /// Errors: invalid_argument (an empty buffer), out_of_range (the view ends past its buffer).
   BufferRef buffer(const BufferView& view);
-  /// Bytes that are given at instantiate or submit; 1 to 1,024. Names are unique and not empty.
-  /// Errors: invalid_argument (the name), limit_exceeded (the size).
-  ConstantRef constant(std::string_view name, uint32_t size);
+  /// Bytes that are given at instantiate or submit; 1 to 1,024. Names are unique and not empty. The alignment, 4 or 8,
+  /// is that in the Constants of a dispatch: 8 is for wide numbers of packed kernels. Errors: invalid_argument (the
+  /// name, the alignment), limit_exceeded (the size).
+  ConstantRef constant(std::string_view name, uint32_t size, uint32_t alignment = 4);
   EventRef event();
   ChannelRef channel(std::string_view name);  ///< Errors: invalid_argument (an empty name).
 
@@ -82,8 +83,8 @@ class Recorder {
   /// Sets bytes [offset, offset + size) of the constant state; both multiples of 4. Other bytes stay.
   Recorder& push_constants(uint32_t offset, std::span<const std::byte> bytes);
   template <class T>
-    requires(std::is_trivially_copyable_v<T> && !TrivialContainer<const T>)
-  Recorder& push_constants(uint32_t offset, const T& value) {
+  requires(std::is_trivially_copyable_v<T> && !TrivialContainer<const T>) Recorder& push_constants(uint32_t offset,
+                                                                                                   const T& value) {
     return push_constants(offset, std::span<const std::byte>(std::as_bytes(std::span(&value, 1))));
   }
   template <TrivialContainer C>

@@ -24,7 +24,13 @@ Error invalid(std::string message) {
   return Error{.code = Errc::invalid_argument, .message = std::move(message)};
 }
 
+template <class Key>
+bool is_foreign(const CommandBuffer& commands, const Key& key) {
+  return key.by_reference && key.recorder != commands.data()->recorder;
+}
+
 Result<uint32_t> index_of(const CommandBuffer& commands, const SlotKey& key) {
+  if (is_foreign(commands, key)) return invalid("a binding's buffer reference is of another recorder");
   if (key.by_name) {
     const std::optional<SlotId> slot = commands.find_slot(key.name);
     if (!slot) return invalid(fmt::format("no slot is named '{}'", key.name));
@@ -38,6 +44,7 @@ Result<uint32_t> index_of(const CommandBuffer& commands, const SlotKey& key) {
 }
 
 Result<uint32_t> index_of(const CommandBuffer& commands, const ConstantKey& key) {
+  if (is_foreign(commands, key)) return invalid("a named constant's reference is of another recorder");
   if (key.by_name) {
     const std::optional<ConstantId> constant = commands.find_constant(key.name);
     if (!constant) return invalid(fmt::format("no constant is named '{}'", key.name));

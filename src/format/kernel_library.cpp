@@ -104,4 +104,9 @@ std::string_view KernelLibrary::name() const {
   return data_ == nullptr ? std::string_view() : data_->name;
 }
 
+Kernel::Kernel(KernelLibrary library, uint32_t entry, std::string missing_name)
+    : library_(std::move(library)),
+      entry_(entry < library_.kernels().size() ? entry : no_entry),
+      missing_name_(std::move(missing_name)) {}
+
 }  // namespace pianola

@@ -8,7 +8,7 @@ Constants::Constants(std::initializer_list<Value> values) {
   for (const Value& value : values) {
     const size_t offset = (bytes_.size() + value.alignment - 1) / value.alignment * value.alignment;
     bytes_.resize(offset + value.size);
-    if (value.constant.recorder != 0) {
+    if (value.is_constant) {
       named_.push_back({value.constant, static_cast<uint32_t>(offset)});
     } else {
       std::memcpy(bytes_.data() + offset, value.bytes.data(), value.size);

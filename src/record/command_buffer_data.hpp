@@ -32,6 +32,7 @@ class CommandIterator {
 
 struct CommandBuffer::Data {
   Arena records;
+  uint32_t recorder = 0;  ///< that made it: references carry its number
   uint32_t count = 0;
   uint32_t event_count = 0;
   uint32_t barrier_count = 0;  ///< barriers and event waits, nested ones not counted

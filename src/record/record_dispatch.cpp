@@ -187,7 +187,7 @@ class DispatchWriter {
 
   bool check_groups() {
     for (const GroupCount* group : {&arguments_.groups.x, &arguments_.groups.y, &arguments_.groups.z}) {
-      if (group->constant.recorder != 0) {
+      if (group->is_constant) {
         if (!impl_.check(group->constant, "groups")) return false;
         if (group->constant.size != 4) {
           impl_.fail(Errc::mismatch,
@@ -239,7 +239,7 @@ class DispatchWriter {
   void write_groups(DispatchCommand& record) {
     const std::array<const GroupCount*, 3> groups = {&arguments_.groups.x, &arguments_.groups.y, &arguments_.groups.z};
     for (size_t i = 0; i < 3; ++i) {
-      if (groups[i]->constant.recorder != 0) {
+      if (groups[i]->is_constant) {
         record.groups[i] = static_cast<uint32_t>(groups[i]->constant.id);
         record.header.flags |= DispatchCommand::group_is_constant[i];
       } else {

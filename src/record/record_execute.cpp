@@ -149,7 +149,7 @@ class ExecuteWriter {
                                                declared[i].name, declared[i].size, value.size));
         return false;
       }
-      if (value.constant.recorder != 0) {
+      if (value.is_constant) {
         if (!impl_.check(value.constant, "execute")) return false;
         constants_.push_back({.outer = static_cast<uint32_t>(value.constant.id)});
       } else {

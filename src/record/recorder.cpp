@@ -19,6 +19,7 @@ std::unique_ptr<Recorder::Impl> make_impl() {
     auto impl = std::make_unique<Recorder::Impl>();
     impl->data = std::make_shared<CommandBuffer::Data>();
     impl->id = next_id.fetch_add(1, std::memory_order_relaxed);
+    impl->data->recorder = impl->id;
     return impl;
   } catch (const std::bad_alloc&) {
     return nullptr;
@@ -148,8 +149,8 @@ BufferRef Recorder::buffer(const BufferView& view) {
   return ref;
 }
 
-ConstantRef Recorder::constant(std::string_view name, uint32_t size) {
-  ConstantRef ref{.size = size};
+ConstantRef Recorder::constant(std::string_view name, uint32_t size, uint32_t alignment) {
+  ConstantRef ref;
   if (!impl_) return ref;
   impl_->guarded([&] {
     if (name.empty()) return impl_->fail(Errc::invalid_argument, "a named constant needs a name");
@@ -157,13 +158,17 @@ ConstantRef Recorder::constant(std::string_view name, uint32_t size) {
       return impl_->fail(Errc::limit_exceeded, fmt::format("named constant '{}' has {} bytes; 1 to {} are allowed",
                                                            name, size, max_constant_bytes));
     }
+    if (alignment != 4 && alignment != 8) {
+      return impl_->fail(
+          Errc::invalid_argument,
+          fmt::format("named constant '{}' has an alignment of {}; 4 and 8 are possible", name, alignment));
+    }
     const ConstantId id{static_cast<uint32_t>(impl_->data->constants.size())};
     if (!impl_->data->constant_ids.emplace(name, id).second) {
       return impl_->fail(Errc::invalid_argument, fmt::format("two constants are named '{}'", name));
     }
     impl_->data->constants.push_back({std::string(name), size});
-    ref.recorder = impl_->id;
-    ref.id = id;
+    ref = {.recorder = impl_->id, .id = id, .size = size, .alignment = alignment};
   });
   return ref;
 }

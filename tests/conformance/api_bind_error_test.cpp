@@ -54,6 +54,16 @@ class ApiBindError : public ApiTest {
 
 // R2 holds for each of these: the good part of a bad binding must not stick.
 
+TEST_F(ApiBindError, ReferencesOfAnotherRecorderAreRefused) {
+  Recorder other;
+  const BufferRef slot = other.buffer("x", 256);
+  const ConstantRef constant = other.constant("value", 4);
+  refuses({.bindings = {{"x", result.view(512, 256)}, {slot, source}}}, Errc::invalid_argument, {"recorder"});
+  refuses({.bindings = {{BufferRef{}, source}}}, Errc::invalid_argument, {"recorder"});
+  refuses({.constants = {{constant, 9U}}}, Errc::invalid_argument, {"recorder"});
+  refuses({.constants = {{ConstantRef{}, 9U}}}, Errc::invalid_argument, {"recorder"});
+}
+
 TEST_F(ApiBindError, UnknownSlotsAreNamed) {
   refuses({.bindings = {{"x", result.view(512, 256)}, {"z", source}}}, Errc::invalid_argument, {"'z'"});
   refuses({.bindings = {{SlotId{2}, source}}}, Errc::invalid_argument, {"2"});

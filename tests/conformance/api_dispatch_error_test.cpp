@@ -29,6 +29,11 @@ TEST_F(ApiDispatchError, AnEmptyKernelIsMissing) {
   expect_error(Errc::missing_kernel, {});
 }
 
+TEST_F(ApiDispatchError, AnEntryThatTheLibraryLacksIsMissing) {
+  rec.dispatch(Kernel(kernels(), 1000000, "guessed"), {.bindings = {x}});
+  expect_error(Errc::missing_kernel, {"guessed"});
+}
+
 TEST_F(ApiDispatchError, TooFewBindingsAreAMismatch) {
   rec.barrier().dispatch(kernel("copy_elements"), {.constants = {1U}, .bindings = {x}});
   expect_error(Errc::mismatch, {"copy_elements", "2", "1"}, 1);

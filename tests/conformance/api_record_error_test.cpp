@@ -91,10 +91,45 @@ TEST_F(ApiRecordError, ReferencesOfAnotherRecorderAreRefused) {
   refuses(Errc::invalid_argument, {"recorder"}, [&](Script& s) {
     s.rec.dispatch(kernel("iota"), {.groups = {other.four}, .constants = {1U, 2U}, .bindings = {s.x}});
   });
-  refuses(Errc::invalid_argument, {"recorder"},
-          [&](Script& s) { s.rec.dispatch(kernel("iota"), {.constants = {other.four, 2U}, .bindings = {s.x}}); });
+  refuses(Errc::invalid_argument, {"recorder"}, [&](Script& s) {
+    s.rec.dispatch(kernel("iota"), {.constants = {other.four, 2U}, .bindings = {s.x}});
+  });
   refuses(Errc::invalid_argument, {"channel"},
           [&](Script& s) { s.rec.collective({.channel = other.channel, .send = s.x, .receive = s.y, .count = 1}); });
+}
+
+TEST_F(ApiRecordError, ConstantsThatNoRecorderMadeAreRefused) {
+  for (const ConstantRef& forged : {ConstantRef{}, ConstantRef{.size = 4}, ConstantRef{.size = 1U << 30}}) {
+    refuses(Errc::invalid_argument, {"recorder"}, [&](Script& s) {
+      s.rec.dispatch(kernel("iota"), {.groups = {forged}, .constants = {1U, 2U}, .bindings = {s.x}});
+    });
+  }
+  const ConstantRef right_size{.size = 4};
+  refuses(Errc::invalid_argument, {"recorder"}, [&](Script& s) {
+    s.rec.dispatch(kernel("iota"), {.constants = {right_size, 2U}, .bindings = {s.x}});
+  });
+  const ConstantRef too_large{.size = 1U << 30};
+  refuses(Errc::mismatch, {"iota"}, [&](Script& s) {
+    s.rec.dispatch(kernel("iota"), {.constants = {too_large, 2U}, .bindings = {s.x}});
+  });
+}
+
+TEST_F(ApiRecordError, AConstantAfterAnErrorCanStillBeWrittenInADispatch) {
+  // The first error counts; what follows it must only be harmless.
+  for (const uint32_t size : {4U, 64U, 1000U, 1U << 30}) {
+    refuses(Errc::out_of_range, {"'x'"}, [&](Script& s) {
+      s.rec.fill(s.x.view(0, 4096), 1U);
+      const ConstantRef late = s.rec.constant("late", size);
+      s.rec.dispatch(kernel("iota"), {.groups = {late}, .constants = {late, 2U}, .bindings = {s.x}});
+    });
+  }
+}
+
+TEST_F(ApiRecordError, ConstantsAreAlignedTo4Or8) {
+  for (const uint32_t alignment : {0U, 1U, 2U, 16U}) {
+    refuses(Errc::invalid_argument, {"'wide'", std::to_string(alignment)},
+            [&](Script& s) { s.rec.constant("wide", 8, alignment); });
+  }
 }
 
 TEST_F(ApiRecordError, BarrierAndDiscardRangesAreChecked) {

@@ -2,10 +2,16 @@
 // Host objects: which one is taken, how long it stays loaded.
 #include "backend/cpu/kernels.hpp"
 
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <thread>
 
 #include "format/builtin_kernels.hpp"
+#include "format/kernel_library_writer.hpp"
+#include "kernel_build/process.hpp"
 #include "unit_kernel_image.hpp"
 
 namespace pianola::backend::cpu {
@@ -74,6 +80,42 @@ TEST(CpuKernels, LibrariesInMemoryAtTheSameTimeStayApart) {
   kept.push_back(cache.get(builtin_kernels()));
   functions.insert(*kept.back()->function(*builtin_kernels().find("pianola_fill")));
   EXPECT_EQ(functions.size(), 5U);
+}
+
+/// A host object that the loader can't unload, as C++ ones are whose inline functions have static variables. Its kernel
+/// writes `value`.
+KernelLibrary permanent_library(uint32_t value) {
+  const std::string folder = testing::TempDir() + "pianola_permanent_" + std::to_string(getpid());
+  const std::string source = folder + ".c";
+  const std::string object = folder + ".so";
+  std::ofstream(source) << "const unsigned pianola_host_abi = 1;\n"
+                           "void value(unsigned* const** launch) { ***launch = "
+                        << value << "; }\n";
+  const auto built = kernel_build::run_process(
+      {"clang-19", "-shared", "-fPIC", "-nostdlib", "-fuse-ld=bfd", "-Wl,-z,nodelete", "-o", object, source});
+  EXPECT_TRUE(built && built->status == 0) << (built ? built->output : to_string(built.error()));
+  std::ifstream file(object, std::ios::binary);
+  const std::vector<char> text{std::istreambuf_iterator<char>(file), {}};
+  const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
+  format::LibraryContents contents{.name = "permanent", .kernels = {}, .objects = {}};
+  contents.kernels.push_back({.name = "value", .bindings = {{.name = "x", .element_size = 4}}});
+  contents.objects.push_back({.format = ObjectFormat::host,
+                              .arch = std::string(host_architectures().back()),
+                              .bytes = {bytes, bytes + text.size()},
+                              .entries = {{.kernel = 0, .symbol = "value"}}});
+  std::filesystem::remove(source);
+  std::filesystem::remove(object);
+  return KernelLibrary::from_bytes(format::write_library(contents).value()).value();
+}
+
+TEST(CpuKernels, AnObjectThatStaysLoadedIsNotTakenForTheNext) {
+  for (const uint32_t value : {1U, 2U, 3U}) {
+    KernelCache cache;
+    const auto kept = cache.get(permanent_library(value));
+    const auto function = kept->function(0);
+    ASSERT_TRUE(function) << to_string(function.error());
+    EXPECT_EQ(first_number(*function, 0), value);
+  }
 }
 
 TEST(CpuKernels, BestCodeForThisMachineComesFirst) {

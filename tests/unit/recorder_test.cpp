@@ -35,6 +35,17 @@ std::vector<Op> ops_of(const CommandBuffer& commands) {
   return ops;
 }
 
+TEST(RecorderConstants, ANamedConstantLiesWhereItsAlignmentPutsIt) {
+  Recorder recorder;
+  const ConstantRef plain = recorder.constant("plain", 8);
+  const ConstantRef wide = recorder.constant("wide", 8, 8);
+  const Constants constants = {1U, plain, 2U, wide};
+  ASSERT_EQ(constants.named().size(), 2U);
+  EXPECT_EQ(constants.named()[0].offset, 4U);
+  EXPECT_EQ(constants.named()[1].offset, 16U);
+  EXPECT_EQ(constants.bytes().size(), 24U);
+}
+
 TEST(Recorder, AFillTakesAtMost64BytesAndADispatch48And24ABinding) {
   const auto library = test_library({binary_kernel()});
   Recorder rec;
