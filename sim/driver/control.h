@@ -49,6 +49,12 @@ size_t pianola_sim_sites(uint64_t* sites, size_t room);
 const char* pianola_sim_failed_call(void);
 int64_t pianola_sim_call_count(void);
 
+// Streams do not get past a launch of the kernel of that symbol until this is called with another; "" is none.
+// Nodes of graphs are not held.
+void pianola_sim_hold(const char* symbol);
+// How many launches that are not done yet are of that kernel.
+int64_t pianola_sim_held(void);
+
 // The piece of work after the next `pieces` ones hits an illegal address. Negative: off.
 void pianola_sim_fault_after(int64_t pieces);
 // Brings lost devices back, as a new process would. Nothing may be in flight.

@@ -90,10 +90,16 @@ void World::make_failed_calls(std::unique_lock<std::mutex>& lock) {
   lock.lock();
 }
 
+bool World::is_held(const StreamOp& op) const {
+  const Work* work = op.active.work.get();
+  return work != nullptr && work->kind == Work::Kind::kernel && work->call.kernel->name == held_kernel;
+}
+
 bool World::can_run(const Stream& stream) const {
   if (stream.ops.empty() || lost[stream.device]) return false;
   const StreamOp& op = stream.ops.front();
   if (op.event != nullptr && op.is_wait) return op.event->done >= op.value;
+  if (is_held(op)) return false;
   // One executable graph never runs beside itself.
   if (op.run != nullptr && !op.run->started) return !op.run->exec->running;
   return true;

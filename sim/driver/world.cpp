@@ -192,6 +192,21 @@ int64_t pianola_sim_call_count(void) {
   return world().calls;
 }
 
+void pianola_sim_hold(const char* symbol) {
+  const std::lock_guard lock(world().mutex);
+  world().held_kernel = symbol;
+  world().arrived.notify_all();
+}
+
+int64_t pianola_sim_held(void) {
+  const std::lock_guard lock(world().mutex);
+  int64_t count = 0;
+  for (const auto& stream : world().streams) {
+    count += std::count_if(stream->ops.begin(), stream->ops.end(), [](const auto& op) { return world().is_held(op); });
+  }
+  return count;
+}
+
 void pianola_sim_fault_after(int64_t pieces) {
   const std::lock_guard lock(world().mutex);
   world().fault_after = pieces;

@@ -221,6 +221,7 @@ class World {
   // Streams.
   Stream* create_stream(int device);
   void push(Stream& stream, StreamOp op);
+  bool is_held(const StreamOp& op) const;
   Status launch(Stream& stream, const std::shared_ptr<Exec>& exec);
   Status synchronize(const std::shared_ptr<Stream>& stream, std::unique_lock<std::mutex>& lock);
   Status synchronize(const std::shared_ptr<Event>& event, std::unique_lock<std::mutex>& lock);
@@ -245,6 +246,7 @@ class World {
   int fail_status = 0;
   int64_t fault_after = -1;
   std::string failed_call;
+  std::string held_kernel;
 
  private:
   World();

@@ -125,6 +125,12 @@ std::vector<uint64_t> SimDriver::sites() const {
   get(all.data(), all.size());
   return all;
 }
+void SimDriver::hold(const std::string& kernel) const {
+  find<decltype(&pianola_sim_hold)>("pianola_sim_hold")(kernel.c_str());
+}
+int64_t SimDriver::held() const {
+  return find<decltype(&pianola_sim_held)>("pianola_sim_held")();
+}
 void SimDriver::fault_after(int64_t pieces) const {
   find<decltype(&pianola_sim_fault_after)>("pianola_sim_fault_after")(pieces);
 }

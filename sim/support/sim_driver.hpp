@@ -32,6 +32,8 @@ class SimDriver {
   void fail_at(uint64_t site, int64_t calls, int status) const;
   void gather_sites(bool on) const;
   std::vector<uint64_t> sites() const;
+  void hold(const std::string& kernel) const;
+  int64_t held() const;
   void fault_after(int64_t pieces) const;
   void revive() const;
   void forget_complaints() const;

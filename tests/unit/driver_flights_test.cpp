@@ -130,29 +130,36 @@ TEST_F(DriverFlightsThreads, AStreamReplayThatFailsHalfwayEndsAfterWhatItStarted
   ASSERT_EQ(graph.plan().stats().lanes, 2U);
   ASSERT_TRUE(device.queue().submit(graph).value().wait());
   int halfway = 0;
-  for (int64_t calls = 0;; ++calls) {
-    gate_is_open = false;
-    const int64_t launched = sim.count("cuLaunchKernel");
-    std::thread opens([] {
+  std::string failed;
+  for (int64_t calls = 0; failed != "cuEventQuery"; ++calls) {
+    // The lane of the dispatch gets no further, while the main one may.
+    sim.hold("add_value");
+    int64_t held = 0;
+    std::atomic<bool> is_issued{false};
+    std::thread lets_go([&] {
+      // The call that issues may wait itself.
+      for (int i = 0; i < 100 && !is_issued; ++i) std::this_thread::sleep_for(1ms);
       std::this_thread::sleep_for(10ms);
-      gate_is_open = true;
+      held = sim.held();
+      sim.hold("");
     });
     sim.fail_after(calls, 1);
     Result<> done;
     bool is_after = false;
     // On a thread of its own, since the call that restores its context may be the one that fails.
     std::thread([&] {
-      done = device.queue().submit(graph).value().wait();
-      is_after = gate_is_open;
+      const Submission submission = device.queue().submit(graph).value();
+      is_issued = true;
+      done = submission.wait();
+      is_after = sim.held() == 0;
     }).join();
-    const std::string failed = sim.failed_call();
+    failed = sim.failed_call();
     sim.fail_after(-1, 0);
-    opens.join();
-    if (done) break;  // all was issued before the call that failed
-    EXPECT_EQ(done.error().native_call, failed);
-    if (sim.count("cuLaunchKernel") == launched || failed == "cuLaunchKernel") continue;
+    lets_go.join();
     EXPECT_TRUE(is_after) << failed << ", call " << calls;
-    ++halfway;
+    if (done) continue;
+    EXPECT_EQ(done.error().native_call, failed);
+    if (held != 0 && failed == "cuLaunchKernel") ++halfway;
   }
   EXPECT_GT(halfway, 0);
 }
