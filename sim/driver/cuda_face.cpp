@@ -68,9 +68,19 @@ Status make_work(World& world, const cuda::KernelNodeParams& params, WorkRef* wo
 }
 
 /// What makes the work of a node with these parameters.
-template <class Params>
-auto from(const Params* params) {
+auto from(const cuda::KernelNodeParams* params) {
   return [params](World& world, WorkRef* work) { return make_work(world, *params, work); };
+}
+
+/// A transfer's. Its context must be that of its graph's device, which is current.
+template <class Params>
+auto from(const Params* params, const void* context) {
+  return [=](World& world, WorkRef* work) {
+    if (context != &contexts[current]) {
+      return world.complain("node without the context of its graph's device", Status::invalid_context);
+    }
+    return make_work(world, *params, work);
+  };
 }
 
 }  // namespace
@@ -130,16 +140,20 @@ int cuDevicePrimaryCtxRelease_v2(int device) {
   });
 }
 int cuCtxGetCurrent(void** context) {
-  return call("cuCtxGetCurrent", [&](World&, auto&) {
+  const int status = call("cuCtxGetCurrent", [&](World&, auto&) {
     *context = current < 0 ? nullptr : &contexts[current];
     return Status::ok;
   });
+  context_call_failed = status != abi::success;
+  return status;
 }
 int cuCtxSetCurrent(void* context) {
-  return call("cuCtxSetCurrent", [&](World&, auto&) {
+  const int status = call("cuCtxSetCurrent", [&](World&, auto&) {
     current = context == nullptr ? -1 : static_cast<int>(static_cast<char*>(context) - contexts);
     return Status::ok;
   });
+  context_call_failed = status != abi::success;
+  return status;
 }
 
 int cuMemAlloc_v2(void** pointer, size_t size) {
@@ -189,8 +203,8 @@ int cuStreamWaitEvent(void* stream, void* event, unsigned) {
 int cuStreamAddCallback(void* stream, Callback callback, void* data, unsigned) {
   return add_callback("cuStreamAddCallback", stream, callback, data);
 }
-int cuEventCreate(void** event, unsigned) {
-  return create_event("cuEventCreate", event);
+int cuEventCreate(void** event, unsigned flags) {
+  return create_event("cuEventCreate", event, flags);
 }
 int cuEventDestroy_v2(void* event) {
   return release("cuEventDestroy", event);
@@ -243,12 +257,12 @@ int cuGraphAddKernelNode_v2(void** node, void* graph, void* const* after, size_t
   return add_node("cuGraphAddKernelNode", node, graph, after, count, from(params));
 }
 int cuGraphAddMemsetNode(void** node, void* graph, void* const* after, size_t count,
-                         const cuda::MemsetNodeParams* params, void*) {
-  return add_node("cuGraphAddMemsetNode", node, graph, after, count, from(params));
+                         const cuda::MemsetNodeParams* params, void* context) {
+  return add_node("cuGraphAddMemsetNode", node, graph, after, count, from(params, context));
 }
 int cuGraphAddMemcpyNode(void** node, void* graph, void* const* after, size_t count, const cuda::Memcpy3D* params,
-                         void*) {
-  return add_node("cuGraphAddMemcpyNode", node, graph, after, count, from(params));
+                         void* context) {
+  return add_node("cuGraphAddMemcpyNode", node, graph, after, count, from(params, context));
 }
 int cuGraphInstantiateWithFlags(void** exec, void* graph, unsigned long long) {
   return instantiate("cuGraphInstantiateWithFlags", exec, graph);
@@ -262,11 +276,11 @@ int cuGraphLaunch(void* exec, void* stream) {
 int cuGraphExecKernelNodeSetParams_v2(void* exec, void* node, const cuda::KernelNodeParams* params) {
   return set_node("cuGraphExecKernelNodeSetParams", exec, node, from(params));
 }
-int cuGraphExecMemsetNodeSetParams(void* exec, void* node, const cuda::MemsetNodeParams* params, void*) {
-  return set_node("cuGraphExecMemsetNodeSetParams", exec, node, from(params));
+int cuGraphExecMemsetNodeSetParams(void* exec, void* node, const cuda::MemsetNodeParams* params, void* context) {
+  return set_node("cuGraphExecMemsetNodeSetParams", exec, node, from(params, context));
 }
-int cuGraphExecMemcpyNodeSetParams(void* exec, void* node, const cuda::Memcpy3D* params, void*) {
-  return set_node("cuGraphExecMemcpyNodeSetParams", exec, node, from(params));
+int cuGraphExecMemcpyNodeSetParams(void* exec, void* node, const cuda::Memcpy3D* params, void* context) {
+  return set_node("cuGraphExecMemcpyNodeSetParams", exec, node, from(params, context));
 }
 int cuGraphDebugDotPrint(void* graph, const char* path, unsigned) {
   return print_graph("cuGraphDebugDotPrint", graph, path);

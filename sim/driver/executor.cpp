@@ -174,13 +174,18 @@ void World::advance_graph(Stream& stream, std::unique_lock<std::mutex>& lock) {
   changed.notify_all();
 }
 
-bool World::is_legal(const Work& work) const {
+bool World::is_legal(const Work& work, int device) const {
+  // Nobody asked for access to another device's memory; only copies reach it without.
+  const auto reaches = [&](const void* at) {
+    const Allocation* block = allocation_of(at);
+    return block != nullptr && (block->on_host || block->device == device);
+  };
   if (work.kind == Work::Kind::kernel) {
     // A built-in kernel's second view of a range may begin up to 16 bytes behind it.
-    return std::all_of(work.call.buffers.begin(), work.call.buffers.end(), [&](const void* at) {
-      return contains(at, 1) || contains(static_cast<const std::byte*>(at) - 16, 1);
-    });
+    return std::all_of(work.call.buffers.begin(), work.call.buffers.end(),
+                       [&](const void* at) { return reaches(at) || reaches(static_cast<const std::byte*>(at) - 16); });
   }
+  if (work.kind == Work::Kind::fill && !reaches(work.destination)) return false;
   // A range that begins in no allocation is plain host memory, which a stream copy may use.
   const bool source = work.kind == Work::Kind::fill || room_at(work.source) == 0 || contains(work.source, work.size);
   const bool to_host = work.kind == Work::Kind::copy && room_at(work.destination) == 0;
@@ -194,9 +199,9 @@ void World::run_piece(Active& active, int device, std::unique_lock<std::mutex>& 
     fault(device, "");
     return;
   }
-  if (!is_legal(work)) {
+  if (!is_legal(work, device)) {
     fault(device,
-          "work reaches memory that is not allocated: " + (work.call.kernel ? work.call.kernel->name : "transfer"));
+          "work reaches memory that is not its device's: " + (work.call.kernel ? work.call.kernel->name : "transfer"));
     return;
   }
   const uint64_t begin = units(work) * active.next / active.pieces;

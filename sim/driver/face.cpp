@@ -4,6 +4,12 @@
 namespace sim {
 namespace {
 
+/// CUDA's documentation names CUDA_ERROR_INVALID_CONTEXT for releases. Driver 580 releases without a context all the
+/// same, and a program whose context could not be set has no other way.
+void expect_context(World& world, const char* name) {
+  if (current < 0 && !context_call_failed) world.complain(std::string(name) + " while no context is current");
+}
+
 /// A check that a stream is usable, then `body(world, stream)`.
 template <class Body>
 int on_stream(const char* name, void* handle, Body body) {
@@ -17,6 +23,7 @@ int on_stream(const char* name, void* handle, Body body) {
 }  // namespace
 
 thread_local int current = device_at_first;
+thread_local bool context_call_failed = false;
 
 int convert(Status status) {
   switch (status) {
@@ -72,7 +79,10 @@ int allocate(const char* name, void** pointer, size_t size, bool on_host) {
   });
 }
 int free(const char* name, void* pointer, bool on_host) {
-  return release_call(name, [&](World& world, auto& lock) { return world.free(pointer, on_host, lock); });
+  return release_call(name, [&](World& world, auto& lock) {
+    expect_context(world, name);
+    return world.free(pointer, on_host, lock);
+  });
 }
 
 int create_stream(const char* name, void** stream) {
@@ -127,10 +137,11 @@ int fill(const char* name, void* to, uint32_t value, uint32_t element, size_t co
   });
 }
 
-int create_event(const char* name, void** event) {
+int create_event(const char* name, void** event, unsigned flags) {
   return call(name, [&](World& world, auto&) {
     const Status status = usable(world);
-    if (status == Status::ok) *event = world.add(std::make_shared<Event>(current));
+    const bool is_timed = (flags & abi::event_disable_timing) == 0;
+    if (status == Status::ok) *event = world.add(std::make_shared<Event>(current, is_timed));
     return status;
   });
 }
@@ -166,12 +177,20 @@ int elapsed(const char* name, float* milliseconds, void* first, void* second) {
     const auto begin = world.find<Event>(first);
     const auto end = world.find<Event>(second);
     if (begin == nullptr || end == nullptr) return world.complain("event is not alive", Status::invalid_handle);
+    for (const Event* event : {begin.get(), end.get()}) {
+      if (!event->is_timed) return world.complain("time of an event made without timing", Status::invalid_handle);
+      if (event->recorded == 0) return world.complain("time of an event never recorded", Status::invalid_handle);
+    }
+    if (begin->done < begin->recorded || end->done < end->recorded) return Status::not_ready;
     *milliseconds = static_cast<float>((end->microseconds - begin->microseconds) / 1000);
     return Status::ok;
   });
 }
 int release(const char* name, void* handle) {
-  return release_call(name, [&](World& world, auto&) { return world.release(handle); });
+  return release_call(name, [&](World& world, auto&) {
+    expect_context(world, name);
+    return world.release(handle);
+  });
 }
 
 }  // namespace sim

@@ -12,6 +12,7 @@ namespace abi = pianola::driver_graph::abi;
 
 extern const int device_at_first;  ///< of a thread that has chosen none; -1: it must choose one. Each face has its own
 extern thread_local int current;   ///< device of this thread
+extern thread_local bool context_call_failed;  ///< the last call that asked for it or set it did so on request
 
 int convert(Status status);
 /// Ok if a device is current and not lost.
@@ -64,7 +65,7 @@ int wait_for_event(const char* name, void* stream, void* event);
 int add_callback(const char* name, void* stream, Callback callback, void* data);
 int copy(const char* name, void* to, const void* from, size_t size, void* stream);
 int fill(const char* name, void* to, uint32_t value, uint32_t element, size_t count, void* stream);
-int create_event(const char* name, void** event);
+int create_event(const char* name, void** event, unsigned flags);
 int record_event(const char* name, void* event, void* stream);
 int query_event(const char* name, void* event);
 int synchronize_event(const char* name, void* event);

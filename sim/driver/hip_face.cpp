@@ -168,8 +168,8 @@ int hipStreamWaitEvent(void* stream, void* event, unsigned) {
 int hipStreamAddCallback(void* stream, Callback callback, void* data, unsigned) {
   return add_callback("hipStreamAddCallback", stream, callback, data);
 }
-int hipEventCreateWithFlags(void** event, unsigned) {
-  return create_event("hipEventCreateWithFlags", event);
+int hipEventCreateWithFlags(void** event, unsigned flags) {
+  return create_event("hipEventCreateWithFlags", event, flags);
 }
 int hipEventDestroy(void* event) {
   return release("hipEventDestroy", event);

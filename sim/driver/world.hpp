@@ -86,7 +86,8 @@ struct Active {
 };
 
 struct Event : Object {
-  using Object::Object;
+  Event(int on_device, bool timed) : Object(on_device), is_timed(timed) {}
+  bool is_timed;
   uint64_t recorded = 0;
   uint64_t done = 0;
   double microseconds = 0;
@@ -257,7 +258,7 @@ class World {
   void advance(Stream& stream, std::unique_lock<std::mutex>& lock);
   void make_failed_calls(std::unique_lock<std::mutex>& lock);
   void advance_graph(Stream& stream, std::unique_lock<std::mutex>& lock);
-  bool is_legal(const Work& work) const;
+  bool is_legal(const Work& work, int device) const;
   void fault(int device, const std::string& why);
   bool is_idle(int device);
 };
