@@ -187,12 +187,14 @@ TEST_P(DriverInterop, WorkOnAQueueThatIsDroppedEndsAsItWould) {
   recorder.copy(recorder.buffer(y), recorder.buffer(x));
   Queue queue = GetParam().import_queue(device, stream).value();
   const Submission once = queue.run(recorder.finish().value()).value();
-  const Submission waits = queue.submit(copy(x, y), {.wait = {{gate, 1}}}).value();
+  const Semaphore end = Semaphore::create().value();
+  const Submission waits = queue.submit(copy(x, y), {.wait = {{gate, 1}}, .signal = {{end, 1}}}).value();
   std::thread drops([dropped = std::move(queue)]() mutable { dropped = {}; });
   EXPECT_TRUE(once.wait());
   EXPECT_TRUE(gate.signal(1));
-  EXPECT_TRUE(waits.wait());
   drops.join();
+  EXPECT_EQ(end.value(), 1U);  // without anybody waiting for it
+  EXPECT_TRUE(waits.wait_for(std::chrono::nanoseconds(0)));
 }
 
 TEST_P(DriverInterop, ASemaphoreFollowsTheCallersStream) {

@@ -64,11 +64,13 @@ class HipQuirks : public ::testing::Test {
   sim::SimDriver sim{faces[1].path};
 };
 
-TEST_F(HipQuirks, Rocm54ReplaysOnStreams) {
-  const Device device = open(rocm(5, 4));
-  const int64_t launches = sim.count("hipGraphLaunch");
-  run(device, fan(device, 4));
-  EXPECT_EQ(sim.count("hipGraphLaunch"), launches);
+TEST_F(HipQuirks, Rocm54AloneReplaysOnStreams) {
+  for (const int minor : {3, 4, 5}) {
+    const Device device = open(rocm(5, minor));
+    const int64_t launches = sim.count("hipGraphLaunch");
+    run(device, fan(device, 4));
+    EXPECT_EQ(sim.count("hipGraphLaunch") - launches, minor == 4 ? 0 : 1) << minor;
+  }
 }
 
 TEST_F(HipQuirks, GraphsAreChainsBefore64) {
@@ -79,7 +81,25 @@ TEST_F(HipQuirks, GraphsAreChainsBefore64) {
 TEST_F(HipQuirks, From64OnGraphsOfMoreThanFourLanesAreChains) {
   const Device device = open(rocm(6, 4));
   EXPECT_EQ(children_of_first(device, fan(device, 4)), 4U);
+  EXPECT_EQ(children_of_first(device, fan(device, 5)), 1U);
   EXPECT_EQ(children_of_first(device, fan(device, 8)), 1U);
+}
+
+TEST_F(HipQuirks, APlanOfMoreThan4096NodesIsSeveralGraphs) {
+  const Device device = open(rocm(6, 4));
+  for (const int nodes : {4096, 4097}) {
+    Recorder recorder;
+    const BufferRef x = recorder.buffer("x", 256);
+    for (int i = 0; i < nodes; ++i) recorder.fill(x, static_cast<uint32_t>(i)).barrier();
+    const Graph graph = device.instantiate(recorder.finish().value()).value();
+    const int64_t launches = sim.count("hipGraphLaunch");
+    const Buffer memory = device.allocate(256).value();
+    ASSERT_TRUE(device.queue().submit(graph, {.bindings = {{"x", memory}}}).value().wait());
+    EXPECT_EQ(sim.count("hipGraphLaunch") - launches, nodes - 4095);
+    std::vector<uint32_t> values(64);
+    ASSERT_TRUE(memory.read(0, values));
+    EXPECT_EQ(values, std::vector<uint32_t>(64, nodes - 1));
+  }
 }
 
 TEST_F(HipQuirks, From70OnARebindBuildsAFreshGraph) {
@@ -131,13 +151,27 @@ TEST(HipCode, FeaturesThatCodeNamesMustBeTheDevices) {
   }
 }
 
-TEST(HipCode, OffsetsThatWrapAreNoCode) {
-  std::vector<std::byte> code = amd_object("kernel");
+TEST(HipCode, OffsetsThatWrapOrEndPastTheFileAreNoCode) {
+  const std::vector<std::byte> code = amd_object("kernel");
   ASSERT_TRUE(hip::check_image(code));
-  auto* header = reinterpret_cast<Elf64_Ehdr*>(code.data());
-  header->e_phoff = UINT64_MAX - 55;
-  header->e_phnum = 1;
-  EXPECT_EQ(hip::check_image(code).error().code, Errc::corrupt);
+  Elf64_Ehdr header{};
+  std::memcpy(&header, code.data(), sizeof header);
+  const auto expect_corrupt = [&](const Elf64_Ehdr& changed) {
+    std::vector<std::byte> image = code;
+    std::memcpy(image.data(), &changed, sizeof changed);
+    EXPECT_EQ(hip::check_image(image).error().code, Errc::corrupt);
+  };
+  Elf64_Ehdr segments = header;
+  segments.e_phnum = 1;
+  segments.e_phoff = 0 - sizeof(Elf64_Phdr);
+  expect_corrupt(segments);
+  segments.e_phoff = code.size() - sizeof(Elf64_Phdr) + 1;
+  expect_corrupt(segments);
+  Elf64_Ehdr sections = header;
+  sections.e_shoff = 0 - uint64_t{header.e_shnum} * sizeof(Elf64_Shdr);
+  expect_corrupt(sections);
+  sections.e_shoff = code.size() - header.e_shnum * sizeof(Elf64_Shdr) + 1;
+  expect_corrupt(sections);
 }
 
 int cuda_rank(ObjectFormat format, const std::string& arch) {
