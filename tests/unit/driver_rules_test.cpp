@@ -22,6 +22,21 @@ void on_fresh_thread(const std::function<void()>& body) {
   std::thread(body).join();
 }
 
+/// Streams get past its closing once it is open.
+class Gate {
+ public:
+  void close(const DriverTable& table, driver_graph::Stream stream) {
+    const auto wait = [](void* /*stream*/, int /*status*/, void* flag) {
+      while (!*static_cast<std::atomic<bool>*>(flag)) std::this_thread::yield();
+    };
+    ASSERT_TRUE(table.stream_callback(table.api, stream, wait, &is_open_));
+  }
+  void open() { is_open_ = true; }
+
+ private:
+  std::atomic<bool> is_open_{false};
+};
+
 class SoftwareDriver : public ::testing::TestWithParam<Face> {
  protected:
   static constexpr uint64_t size = 256;
@@ -204,11 +219,8 @@ TEST_P(SoftwareDriver, TimesComeFromTimedEventsThatAreDone) {
   const driver_graph::UniqueEvent untimed = make(false);
   for (const auto* event : {&first, &second, &untimed}) record(*event);
   ASSERT_TRUE(table.stream_synchronize(table.api, stream.get()));
-  std::atomic<bool> is_open{false};
-  const auto wait = [](void* /*stream*/, int /*status*/, void* flag) {
-    while (!*static_cast<std::atomic<bool>*>(flag)) std::this_thread::yield();
-  };
-  ASSERT_TRUE(table.stream_callback(table.api, stream.get(), wait, &is_open));
+  Gate gate;
+  gate.close(table, stream.get());
   record(pending);
 
   const auto elapsed = [&](const driver_graph::UniqueEvent& from, const driver_graph::UniqueEvent& to) {
@@ -223,9 +235,62 @@ TEST_P(SoftwareDriver, TimesComeFromTimedEventsThatAreDone) {
   expect_refused(elapsed(unrecorded, first), 400, "never recorded");
   expect_refused(elapsed(first, pending), 600, "");
   expect_refused(elapsed(pending, first), 600, "");
-  is_open = true;
+  gate.open();
   ASSERT_TRUE(table.stream_synchronize(table.api, stream.get()));
   EXPECT_GE(elapsed(first, pending).value(), 0);
+}
+
+TEST_P(SoftwareDriver, MemoryThatQueuedWorkUsesIsNotFreed) {
+  const DriverRef driver = open();
+  const DriverTable& table = driver->table();
+  driver_graph::UniqueMemory used = allocate(driver);
+  driver_graph::UniqueMemory unused = allocate(driver);
+  const ContextScope scope(*driver);
+  const driver_graph::UniqueStream stream(driver, table.stream_create(table.api).value());
+  const driver_graph::UniqueGraph graph(driver, table.graph_create(table.api).value());
+  ASSERT_TRUE(table.add_fill(table.api, graph.get(), {}, {used.get(), 1, 4, size / 4}));
+  const driver_graph::UniqueExec exec(driver, table.instantiate(table.api, graph.get()).value());
+  for (const bool is_used : {false, true}) {
+    Gate gate;
+    gate.close(table, stream.get());
+    ASSERT_TRUE(table.exec_launch(table.api, exec.get(), stream.get()));
+    // A free waits for the device.
+    const std::string call = GetParam().is_cuda() ? "cuMemFree" : "hipFree";
+    const int64_t calls = sim.count(call);
+    const int64_t bytes = sim.live_bytes();
+    std::thread frees([&] { (is_used ? used : unused) = {}; });
+    while (sim.count(call) == calls) std::this_thread::yield();
+    EXPECT_EQ(sim.live_bytes(), bytes);
+    gate.open();
+    frees.join();
+    EXPECT_LT(sim.live_bytes(), bytes);
+    expect_complaint(is_used ? "free of memory that queued work uses" : "");
+  }
+}
+
+TEST_P(SoftwareDriver, AGraphInFlightIsUpdatedByCudaAlone) {
+  const DriverRef driver = open();
+  const DriverTable& table = driver->table();
+  const driver_graph::UniqueMemory memory = allocate(driver);
+  const driver_graph::FillCall fill{memory.get(), 1, 4, size / 4};
+  const ContextScope scope(*driver);
+  const driver_graph::UniqueStream stream(driver, table.stream_create(table.api).value());
+  const driver_graph::UniqueGraph graph(driver, table.graph_create(table.api).value());
+  const auto node = table.add_fill(table.api, graph.get(), {}, fill).value();
+  const driver_graph::UniqueExec exec(driver, table.instantiate(table.api, graph.get()).value());
+  Gate gate;
+  gate.close(table, stream.get());
+  ASSERT_TRUE(table.exec_launch(table.api, exec.get(), stream.get()));
+  const Result<> in_flight = table.set_fill(table.api, exec.get(), node, fill);
+  if (GetParam().is_cuda()) {
+    EXPECT_TRUE(in_flight);
+  } else {
+    expect_refused(in_flight, 1, "whose launch has not ended");
+  }
+  gate.open();
+  ASSERT_TRUE(table.stream_synchronize(table.api, stream.get()));
+  EXPECT_TRUE(table.set_fill(table.api, exec.get(), node, fill));
+  expect_complaint("");
 }
 
 INSTANTIATE_TEST_SUITE_P(Faces, SoftwareDriver, ::testing::ValuesIn(faces), face_name<Face>);
