@@ -238,6 +238,7 @@ TEST_P(DriverInterop, AnotherDeviceMayBeCurrentAndStaysSo) {
   const int64_t before = current();
   Buffer x = other.allocate(size).value();
   Buffer y = other.allocate(size).value();
+  EXPECT_EQ(import_error({.pointer = x.native_pointer(), .size = size}), Errc::invalid_argument) << "of device 1";
   for (const bool native_graph : {true, false}) {
     Recorder recorder;
     const BufferRef from = recorder.buffer(x);
