@@ -56,6 +56,9 @@ Status World::device_status(int device) const {
 }
 
 Status World::release(const void* handle) {
+  // AMD's runtime keeps the executable until then, in some versions only.
+  const auto exec = amd ? find<Exec>(handle) : nullptr;
+  if (exec != nullptr && is_launched(*exec)) complain("release of an executable graph whose launch has not ended");
   if (live.erase(handle) == 0) return complain("release of a handle that is not alive", Status::invalid_handle);
   return Status::ok;
 }

@@ -2,6 +2,8 @@
 // Pianola beside code that calls the driver itself: memory, streams, events and graphs go in and out.
 #include <dlfcn.h>
 
+#include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "driver_fixture.hpp"
@@ -186,12 +188,21 @@ TEST_P(DriverInterop, WorkOnAQueueThatIsDroppedEndsAsItWould) {
   Recorder recorder;
   recorder.copy(recorder.buffer(y), recorder.buffer(x));
   Queue queue = GetParam().import_queue(device, stream).value();
+  std::atomic<bool> is_open{false};
+  using Callback = void (*)(void*, int, void*);
+  const Callback wait = [](void* /*stream*/, int /*status*/, void* flag) {
+    while (!*static_cast<std::atomic<bool>*>(flag)) std::this_thread::yield();
+  };
+  const char* add_callback = GetParam().is_cuda() ? "cuStreamAddCallback" : "hipStreamAddCallback";
+  ASSERT_EQ(native(add_callback, stream, wait, static_cast<void*>(&is_open), 0U), 0);
   const Submission once = queue.run(recorder.finish().value()).value();
   const Semaphore end = Semaphore::create().value();
   const Submission waits = queue.submit(copy(x, y), {.wait = {{gate, 1}}, .signal = {{end, 1}}}).value();
   std::thread drops([dropped = std::move(queue)]() mutable { dropped = {}; });
-  EXPECT_TRUE(once.wait());
   EXPECT_TRUE(gate.signal(1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));  // so that the queue goes before its work has ended
+  is_open = true;
+  EXPECT_TRUE(once.wait());
   drops.join();
   EXPECT_EQ(end.value(), 1U);  // without anybody waiting for it
   EXPECT_TRUE(waits.wait_for(std::chrono::nanoseconds(0)));

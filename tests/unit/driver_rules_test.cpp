@@ -268,7 +268,7 @@ TEST_P(SoftwareDriver, MemoryThatQueuedWorkUsesIsNotFreed) {
   }
 }
 
-TEST_P(SoftwareDriver, AGraphInFlightIsUpdatedByCudaAlone) {
+TEST_P(SoftwareDriver, CudaAloneUpdatesOrReleasesAGraphInFlight) {
   const DriverRef driver = open();
   const DriverTable& table = driver->table();
   const driver_graph::UniqueMemory memory = allocate(driver);
@@ -277,7 +277,7 @@ TEST_P(SoftwareDriver, AGraphInFlightIsUpdatedByCudaAlone) {
   const driver_graph::UniqueStream stream(driver, table.stream_create(table.api).value());
   const driver_graph::UniqueGraph graph(driver, table.graph_create(table.api).value());
   const auto node = table.add_fill(table.api, graph.get(), {}, fill).value();
-  const driver_graph::UniqueExec exec(driver, table.instantiate(table.api, graph.get()).value());
+  driver_graph::UniqueExec exec(driver, table.instantiate(table.api, graph.get()).value());
   Gate gate;
   gate.close(table, stream.get());
   ASSERT_TRUE(table.exec_launch(table.api, exec.get(), stream.get()));
@@ -285,12 +285,19 @@ TEST_P(SoftwareDriver, AGraphInFlightIsUpdatedByCudaAlone) {
   if (GetParam().is_cuda()) {
     EXPECT_TRUE(in_flight);
   } else {
-    expect_refused(in_flight, 1, "whose launch has not ended");
+    expect_refused(in_flight, 1, "update of an executable graph whose launch has not ended");
   }
   gate.open();
   ASSERT_TRUE(table.stream_synchronize(table.api, stream.get()));
   EXPECT_TRUE(table.set_fill(table.api, exec.get(), node, fill));
   expect_complaint("");
+  Gate second;
+  second.close(table, stream.get());
+  ASSERT_TRUE(table.exec_launch(table.api, exec.get(), stream.get()));
+  exec = {};
+  expect_complaint(GetParam().is_cuda() ? "" : "release of an executable graph whose launch has not ended");
+  second.open();
+  EXPECT_TRUE(table.stream_synchronize(table.api, stream.get()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Faces, SoftwareDriver, ::testing::ValuesIn(faces), face_name<Face>);
