@@ -129,6 +129,7 @@ void Replay::run_dispatch(const Task& task, uint32_t worker) {
                              .reserved = 0,
                              .begin = 0,
                              .end = count};
+  if (task.parts == 1) return work.function(&launch);
   for_each_chunk(task, worker, [&](uint64_t chunk, uint64_t chunks) {
     launch.begin = cut_at(count, chunk, chunks);
     launch.end = cut_at(count, chunk + 1, chunks);
