@@ -67,13 +67,12 @@ Result<Submission> Queue::submit(const Graph& graph, const SubmitInfo& info) con
     if (auto checked = check_semaphores(info); !checked) return checked.error();
 
     auto state = std::make_shared<Submission::State>();
-    backend::Job job{.executable = source->executable,
-                     .bindings = std::move(*bindings),
-                     .wait = info.wait,
-                     .signal = info.signal,
-                     .done = state,
-                     .keep_alive = source};
-    impl_->backend->submit(std::move(job));
+    impl_->backend->submit({.executable = source->executable,
+                            .bindings = std::move(*bindings),
+                            .wait = info.wait,
+                            .signal = info.signal,
+                            .done = state,
+                            .keep_alive = source});
     impl_->track(state);
     return Submission(std::move(state));
   });

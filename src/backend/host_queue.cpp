@@ -125,7 +125,7 @@ HostQueue::~HostQueue() {
   }
 }
 
-void HostQueue::submit(Job job) noexcept {
+void HostQueue::submit(Job&& job) noexcept {
   const bool runs_here = state_->is_small(job) && are_met(job);
   try {
     const std::lock_guard lock(state_->mutex);

@@ -36,7 +36,7 @@ class HostQueue {
   HostQueue& operator=(const HostQueue&) = delete;
 
   /// Takes the job whatever happens.
-  void submit(Job job) noexcept;
+  void submit(Job&& job) noexcept;
 
  private:
   struct State;
