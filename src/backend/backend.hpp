@@ -24,6 +24,8 @@
 //    submission completes. A wait may be for a value whose signal comes later, from any queue, any backend of
 //    the process or the host. If a wait fails, the job completes with `dependency_failed` and runs nothing.
 //    A failed job fails the semaphores it would have signalled.
+//  * run_now() does a whole replay before it returns, as a job without waits and signals, or does nothing. It is only
+//    for replays that cannot fail and that are as soon done as handed over; most backends have none.
 //  * Job::keep_alive, the executable and the bindings live until the job has completed, and are released before
 //    it completes, except on the thread that is inside submit().
 //  * Zero group counts do nothing. Indirect counts over the limit launch nothing; the rest of the job still
@@ -99,6 +101,8 @@ class CommandQueue {
  public:
   virtual ~CommandQueue() = default;  ///< waits for the jobs it has taken; may run on one of its own threads
   virtual void submit(Job job) noexcept = 0;
+  /// True if it is done. The caller keeps both alive.
+  virtual bool run_now(Executable& /*executable*/, const Bindings& /*bindings*/) noexcept { return false; }
 };
 
 class Device {

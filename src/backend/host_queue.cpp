@@ -141,6 +141,17 @@ void HostQueue::submit(Job&& job) noexcept {
     return;
   }
   state_->run_one(job);
+  leave();
+}
+
+bool HostQueue::enter() noexcept {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->busy || !state_->jobs.empty()) return false;
+  state_->busy = true;
+  return true;
+}
+
+void HostQueue::leave() noexcept {
   const std::lock_guard lock(state_->mutex);
   state_->leave_job();
 }

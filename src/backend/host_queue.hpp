@@ -37,6 +37,9 @@ class HostQueue {
 
   /// Takes the job whatever happens.
   void submit(Job&& job) noexcept;
+  /// Whether nothing stands before the caller, who then does its work in place of a job and calls leave().
+  bool enter() noexcept;
+  void leave() noexcept;
 
  private:
   struct State;

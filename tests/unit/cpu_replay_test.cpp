@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <thread>
 
 #include "cpu_fixture.hpp"
 #include "format/kernel_library_writer.hpp"
@@ -216,6 +217,41 @@ TEST_F(CpuReplay, DamagedHostCodeIsAnError) {
   ASSERT_FALSE(graph);
   EXPECT_EQ(graph.error().code, Errc::corrupt);
   EXPECT_EQ(graph.error().command, 1U);
+}
+
+TEST_F(CpuReplay, SmallWorkIsDoneWhenSubmitReturns) {
+  const Device device = open();
+  const Buffer buffer = words(device, 1);
+  Recorder recorder;
+  recorder.fill(recorder.buffer(buffer), 7U);
+  const Graph graph = instantiate(device, finish(recorder));
+  const auto submission = device.queue().submit(graph);
+  ASSERT_TRUE(submission);
+  EXPECT_TRUE(submission->is_done());
+  EXPECT_TRUE(submission->times().empty());
+  EXPECT_EQ(contents(buffer).at(0), 7U);
+}
+
+TEST_F(CpuReplayThreads, SmallWorkOfManyThreadsOnOneQueueNeverOverlaps) {
+  constexpr uint32_t rounds = 300;
+  const Device device = open();
+  const Buffer marks = words(device, 1);
+  Recorder recorder;
+  recorder.dispatch(kernels()["mark_group"], {.groups = {1}, .bindings = {recorder.buffer(marks)}});
+  const Graph graph = instantiate(device, finish(recorder));
+  std::vector<std::thread> submitters;
+  for (int t = 0; t < 4; ++t) {
+    submitters.emplace_back([&] {
+      const Semaphore counts = *Semaphore::create();
+      for (uint32_t i = 1; i <= rounds; ++i) {
+        SubmitInfo info;
+        if (i % 3 == 0) info.signal = {{counts, i}};
+        replay(device, graph, info);
+      }
+    });
+  }
+  for (std::thread& submitter : submitters) submitter.join();
+  EXPECT_EQ(contents(marks).at(0), 4 * rounds);
 }
 
 TEST_F(CpuReplay, OneShotRunNeedsNoGraph) {

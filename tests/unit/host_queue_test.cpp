@@ -177,6 +177,34 @@ TEST_F(HostQueueThreads, JobMayDropTheLastHandleOfItsOwnQueue) {
   EXPECT_TRUE(done.wait());
 }
 
+TEST_F(HostQueueThreads, EnteringIsRefusedWhileAJobStandsBefore) {
+  const Semaphore ready = semaphore();
+  HostQueue queue = make(true);
+  const Pending waits;
+  Job late = job(1, waits);
+  late.wait = {{ready, 1}};
+  queue.submit(std::move(late));
+  EXPECT_FALSE(queue.enter());
+  ASSERT_TRUE(ready.signal(1));
+  ASSERT_TRUE(waits.wait());
+  while (!queue.enter()) std::this_thread::yield();  // the job is done a little before its place is free
+  queue.leave();
+}
+
+TEST_F(HostQueueThreads, JobsWaitForWhoeverEntered) {
+  HostQueue queue = make(true);
+  const Pending done;
+  ASSERT_TRUE(queue.enter());
+  EXPECT_FALSE(queue.enter());
+  std::thread submits([&] { queue.submit(job(2, done)); });
+  submits.join();
+  EXPECT_FALSE(done.state->done);
+  order.push_back(1);
+  queue.leave();
+  ASSERT_TRUE(done.wait());
+  EXPECT_EQ(order, (std::vector<uint64_t>{1, 2}));
+}
+
 TEST_F(HostQueueThreads, ManySubmittersEachSeeTheirJobsComplete) {
   std::atomic<int> ran{0};
   std::atomic<int> inside{0};

@@ -28,7 +28,10 @@ class CpuExecutable final : public Executable {
 
   /// Worth doing at once on the submitting thread.
   bool is_small() const;
+  bool can_fail() const { return program_.has_indirect; }
   std::optional<Error> run(const Bindings& bindings);
+  /// By the calling thread, and for what cannot fail.
+  void run_small(const Bindings& bindings) noexcept;
   std::string describe() const override;
 
  private:
@@ -48,6 +51,7 @@ class CpuQueue final : public CommandQueue {
  public:
   CpuQueue();
   void submit(Job job) noexcept override { jobs_.submit(std::move(job)); }
+  bool run_now(Executable& executable, const Bindings& bindings) noexcept override;
 
  private:
   HostQueue jobs_;

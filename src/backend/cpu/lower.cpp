@@ -133,6 +133,7 @@ class Lowering {
     task.dispatch = static_cast<uint32_t>(program_.dispatches.size());
     program_.dispatches.push_back({.function = *function, .command = &command, .source = node.source});
     program_.has_dispatches = true;
+    if (command.is_indirect()) program_.has_indirect = true;
     return task;
   }
 

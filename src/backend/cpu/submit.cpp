@@ -33,6 +33,11 @@ std::optional<Error> CpuExecutable::run(const Bindings& bindings) {
   return replay.take_error();
 }
 
+void CpuExecutable::run_small(const Bindings& bindings) noexcept {
+  Replay replay(program_, bindings, limits_);
+  run_here(replay);
+}
+
 /// Estimates know nothing of what a kernel does, so the time of kernels is taken, until one replay was fast enough:
 /// reading the clock twice takes as long as the rest of a small one.
 void CpuExecutable::run_here(Replay& replay) {
@@ -82,5 +87,13 @@ std::string CpuExecutable::describe() const {
 CpuQueue::CpuQueue()
     : jobs_([](Job& job) { return static_cast<CpuExecutable&>(*job.executable).run(*job.bindings); },
             [](const Job& job) { return static_cast<const CpuExecutable&>(*job.executable).is_small(); }) {}
+
+bool CpuQueue::run_now(Executable& executable, const Bindings& bindings) noexcept {
+  auto& replayed = static_cast<CpuExecutable&>(executable);
+  if (!replayed.is_small() || replayed.can_fail() || !jobs_.enter()) return false;
+  replayed.run_small(bindings);
+  jobs_.leave();
+  return true;
+}
 
 }  // namespace pianola::backend::cpu
