@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/spirv_constants.hpp"
+
 namespace pianola::kernel_build {
 namespace {
 
@@ -61,6 +63,12 @@ std::string buffer_text(const DialectKernel& kernel, const Declaration& declarat
                      declaration.type, name_of(declaration));
 }
 
+std::string constants_layout(const KernelInfo& kernel) {
+  if (!has_constants_buffer(kernel)) return "push_constant";
+  const DescriptorPlace place = constants_place(kernel);
+  return fmt::format("set = {}, binding = {}", place.set, place.binding);
+}
+
 std::string interface_text(const DialectKernel& kernel) {
   const auto& size = kernel.info.workgroup;
   std::string text =
@@ -75,7 +83,9 @@ std::string interface_text(const DialectKernel& kernel) {
     }
   }
   if (!constants.empty()) {
-    text += fmt::format("layout(push_constant, std430) uniform PianolaConstants {{\n{}}};\n", constants);
+    text += fmt::format("layout({}, std430) {} {} {{\n{}}};\n", constants_layout(kernel.info),
+                        has_constants_buffer(kernel.info) ? "restrict readonly buffer" : "uniform", constants_block,
+                        constants);
   }
   return text;
 }

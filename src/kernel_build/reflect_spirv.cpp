@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPIR-V: what the decorations of a compute module say (SPIR-V specification, "Binary Form" and "Instructions").
+// A storage buffer with the name of the constant block is that block: base/spirv_constants.hpp.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <set>
+#include <optional>
 
+#include "base/spirv_constants.hpp"
 #include "kernel_build/reflect.hpp"
 
 namespace pianola::kernel_build {
@@ -13,6 +17,7 @@ namespace {
 using Words = std::span<const uint32_t>;
 
 enum Instruction : uint32_t {
+  op_name = 5,
   op_entry_point = 15,
   op_execution_mode = 16,
   op_type_int = 21,
@@ -58,7 +63,10 @@ struct Module {
   std::map<uint32_t, std::map<uint32_t, std::map<uint32_t, uint32_t>>> member_decorations;  // id, member, decoration
   std::map<uint32_t, Type> types;
   std::map<uint32_t, uint32_t> constants;
+  std::map<uint32_t, std::string> names;
   std::vector<Variable> variables;
+  std::optional<DescriptorPlace> constants_buffer;
+  uint32_t pushed_bytes = 0;
   Reflection reflection;
   bool has_entry = false;
 };
@@ -78,6 +86,9 @@ void read_instruction(uint32_t op, Words operands, Module& module) {
       return;
     case op_execution_mode:
       if (at(1) == local_size) module.reflection.workgroup = {at(2), at(3), at(4)};
+      return;
+    case op_name:
+      if (operands.size() > 1) module.names[at(0)] = text_of(operands.subspan(1));
       return;
     case op_decorate: module.decorations[at(0)][at(1)] = at(2); return;
     case op_member_decorate: module.member_decorations[at(0)][at(1)][at(2)] = at(3); return;
@@ -146,17 +157,45 @@ void add_variable(Module& module, const Variable& variable) {
   const uint32_t type = pointer->second.operands[1];
   Reflection& reflection = module.reflection;
   if (variable.storage == push_constant) {
-    reflection.constant_bytes = size_of(module, type);
+    reflection.constant_bytes = module.pushed_bytes = size_of(module, type);
   } else if (variable.storage == workgroup_memory) {
     reflection.shared_bytes = reflection.shared_bytes.value_or(0) + size_of(module, type);
   } else if (variable.storage == storage_buffer || variable.storage == uniform) {
     auto& decorations = module.decorations[variable.id];
     const uint32_t size = size_of(module, type);
+    if (const auto name = module.names.find(type); name != module.names.end() && name->second == constants_block) {
+      module.constants_buffer = {.set = decorations[descriptor_set], .binding = decorations[binding_number]};
+      reflection.constant_bytes = size;
+      return;
+    }
     reflection.bindings->push_back({.set = decorations[descriptor_set],
                                     .binding = decorations[binding_number],
                                     .access = access_of(module, variable.id, type),
                                     .element_size = size == 0 ? std::nullopt : std::optional(size)});
   }
+}
+
+/// Whoever binds the module knows the size of its constants only, and derives from it where they go.
+Result<> check_constants(const Module& module) {
+  const auto unsupported = [](std::string message) {
+    return Error{.code = Errc::unsupported, .message = std::move(message)};
+  };
+  if (module.pushed_bytes > most_push_constant_bytes) {
+    return unsupported(fmt::format("{} bytes of push constants; a block over {} is a storage buffer '{}'",
+                                   module.pushed_bytes, most_push_constant_bytes, constants_block));
+  }
+  if (!module.constants_buffer) return {};
+  if (*module.reflection.constant_bytes <= most_push_constant_bytes) {
+    return unsupported(fmt::format("the buffer '{}' has {} bytes; a block up to {} is push constants", constants_block,
+                                   *module.reflection.constant_bytes, most_push_constant_bytes));
+  }
+  for (const NumberedBinding& each : *module.reflection.bindings) {
+    if (DescriptorPlace{.set = each.set, .binding = each.binding} < *module.constants_buffer) continue;
+    return unsupported(fmt::format("the buffer '{}' is ({}, {}), not behind the last binding ({}, {})", constants_block,
+                                   module.constants_buffer->set, module.constants_buffer->binding, each.set,
+                                   each.binding));
+  }
+  return {};
 }
 
 }  // namespace
@@ -183,6 +222,7 @@ Result<std::vector<Reflection>> reflect_spirv(std::span<const std::byte> bytes) 
   }
   if (!module.has_entry) return Error{.code = Errc::corrupt, .message = "this SPIR-V has no compute entry"};
   for (const Variable& variable : module.variables) add_variable(module, variable);
+  if (auto ok = check_constants(module); !ok) return ok.error();
   std::ranges::sort(*module.reflection.bindings, {},
                     [](const NumberedBinding& each) { return std::pair(each.set, each.binding); });
   return std::vector<Reflection>{module.reflection};

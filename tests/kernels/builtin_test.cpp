@@ -97,9 +97,6 @@ TEST_F(BuiltinKernels, LargeFillsAndCopiesUseManyWorkgroups) {
 }
 
 TEST_F(BuiltinKernels, UpdateCarriesUpTo960BytesToAnyAddress) {
-  if (info("pianola_update").constant_bytes > runner_->max_constant_bytes()) {
-    GTEST_SKIP() << "this device takes at most " << runner_->max_constant_bytes() << " bytes of push constants";
-  }
   Area source(960, 7);
   for (size_t to = 0; to < 17; ++to) {
     for (const size_t size : {1, 2, 3, 5, 15, 16, 17, 33, 64, 100, 255, 957, 958, 959, 960}) {

@@ -194,6 +194,22 @@ TEST_F(KernelDialect, RecordsSayWhatTheListSays) {
   EXPECT_TRUE(info("nothing").bindings.empty());
 }
 
+TEST_F(KernelDialect, ConstantBlocksOfAnySizeArrive) {
+  for (const uint32_t words : {32U, 33U, 256U}) {
+    std::vector<uint32_t> weights(words);
+    for (uint32_t i = 0; i < words; ++i) weights[i] = i * 2654435761U + 5;
+    std::vector<uint32_t> x(128);
+    std::iota(x.begin(), x.end(), 1000U);
+    std::vector<uint32_t> y(x.size());
+    ASSERT_TRUE(run("weigh_" + std::to_string(words), {2, 1, 1}, {x, y}, weights));
+    for (uint32_t at = 0; at < x.size(); ++at) {
+      uint32_t sum = 0;
+      for (uint32_t i = 0; i < words; ++i) sum = sum * 3 + weights[i] * (x[at] + i);
+      ASSERT_EQ(y[at], sum) << words << " words, at " << at;
+    }
+  }
+}
+
 TEST_F(KernelDialect, BuffersMayStartAtAnyByte) {
   constexpr uint32_t n = 100;
   std::vector<std::byte> from(n * 16 + 16);

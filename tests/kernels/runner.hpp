@@ -27,8 +27,6 @@ class Runner {
   virtual ~Runner() = default;
   /// Returns when the kernel is done.
   virtual Result<> run(const Launch& launch) = 0;
-  /// The largest constant block that this target can pass.
-  virtual uint32_t max_constant_bytes() const { return 1024; }
 };
 
 /// `target` is "x86-64", "x86-64-v3", "x86-64-v4" (this process), "aarch64" (this process, or an emulator elsewhere),

@@ -65,7 +65,6 @@ Result<> VulkanDevice::choose() {
   VkPhysicalDeviceProperties properties;
   vk.vkGetPhysicalDeviceProperties(physical_, &properties);
   name = properties.deviceName;
-  limits = properties.limits;
   uint32_t families = 0;
   vk.vkGetPhysicalDeviceQueueFamilyProperties(physical_, &families, nullptr);
   std::vector<VkQueueFamilyProperties> family(families);

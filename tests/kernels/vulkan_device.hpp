@@ -80,7 +80,6 @@ class VulkanDevice {
   VkQueue queue = VK_NULL_HANDLE;
   uint32_t queue_family = 0;
   uint32_t memory_type = 0;  ///< host-visible and coherent
-  VkPhysicalDeviceLimits limits = {};
   std::string name;
 
  private:

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// SPIR-V on a Vulkan device: a compute pipeline a kernel, storage buffers cut from one piece of memory, push constants.
+// SPIR-V on a Vulkan device: a compute pipeline a kernel, storage buffers cut from one piece of memory, and its
+// constants as push constants or, where there are more than Vulkan guarantees, as one more of those buffers.
 #include <algorithm>
 #include <cstring>
 #include <map>
 
+#include "base/spirv_constants.hpp"
 #include "runner.hpp"
 #include "vulkan_device.hpp"
 
@@ -13,6 +15,14 @@ namespace {
 /// Between buffers, and checked after each launch: kernels write nothing there.
 constexpr uint64_t guard_size = 256;
 constexpr std::byte guard_byte{0xa5};
+
+/// Of the storage buffers: the bindings, then the constants if they are in one.
+std::vector<DescriptorPlace> places_of(const KernelInfo& info) {
+  std::vector<DescriptorPlace> places;
+  for (const KernelBinding& each : info.bindings) places.push_back({.set = each.set, .binding = each.binding});
+  if (has_constants_buffer(info)) places.push_back(constants_place(info));
+  return places;
+}
 
 struct Pipeline {
   std::vector<VkDescriptorSetLayout> sets;  ///< one a set number; a hole has no bindings
@@ -30,16 +40,15 @@ class VulkanRunner : public Runner {
 
   Result<> prepare();
   Result<> run(const Launch& launch) override;
-  uint32_t max_constant_bytes() const override { return device_->limits.maxPushConstantsSize; }
 
  private:
   Result<> reserve(uint64_t size);
   void free_memory();
   Result<const Pipeline*> pipeline(const std::string& kernel);
   Result<> make_layout(const KernelInfo& info, Pipeline& made);
-  Result<std::vector<VkDescriptorSet>> bind(const KernelInfo& info, const Pipeline& pipeline, const Launch& launch,
-                                            std::span<const uint64_t> offsets);
-  Result<> submit(const Launch& launch, const Pipeline& pipeline, std::span<const VkDescriptorSet> sets);
+  Result<std::vector<VkDescriptorSet>> bind(const KernelInfo& info, const Pipeline& pipeline,
+                                            std::span<const uint64_t> offsets, std::span<const uint64_t> sizes);
+  Result<> submit(const Launch& launch, bool pushes, const Pipeline& pipeline, std::span<const VkDescriptorSet> sets);
 
   VulkanDevice* device_;
   const VulkanFunctions& vk_ = device_->vk;
@@ -77,7 +86,7 @@ Result<> VulkanRunner::prepare() {
                                         .commandBufferCount = 1};
   auto ok = check(vk_.vkAllocateCommandBuffers(device_->device, &one, &command_), "vkAllocateCommandBuffers");
   if (!ok) return ok;
-  const VkDescriptorPoolSize size{.type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .descriptorCount = 64};
+  const VkDescriptorPoolSize size{.type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .descriptorCount = 65};
   const VkDescriptorPoolCreateInfo sets{
       .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 16, .poolSizeCount = 1, .pPoolSizes = &size};
   return check(vk_.vkCreateDescriptorPool(device_->device, &sets, nullptr, &descriptors_), "vkCreateDescriptorPool");
@@ -114,7 +123,7 @@ Result<> VulkanRunner::reserve(uint64_t size) {
 Result<> VulkanRunner::make_layout(const KernelInfo& info, Pipeline& made) {
   std::map<uint32_t, std::vector<VkDescriptorSetLayoutBinding>> bindings;
   uint32_t count = 0;
-  for (const KernelBinding& each : info.bindings) {
+  for (const DescriptorPlace& each : places_of(info)) {
     bindings[each.set].push_back({.binding = each.binding,
                                   .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                   .descriptorCount = 1,
@@ -130,11 +139,12 @@ Result<> VulkanRunner::make_layout(const KernelInfo& info, Pipeline& made) {
                     "vkCreateDescriptorSetLayout");
     if (!ok) return ok;
   }
+  const bool is_pushed = info.constant_bytes != 0 && !has_constants_buffer(info);
   const VkPushConstantRange constants{.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT, .size = info.constant_bytes};
   const VkPipelineLayoutCreateInfo layout{.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
                                           .setLayoutCount = count,
                                           .pSetLayouts = made.sets.data(),
-                                          .pushConstantRangeCount = info.constant_bytes == 0 ? 0U : 1U,
+                                          .pushConstantRangeCount = is_pushed ? 1U : 0U,
                                           .pPushConstantRanges = &constants};
   return check(vk_.vkCreatePipelineLayout(device_->device, &layout, nullptr, &made.layout), "vkCreatePipelineLayout");
 }
@@ -164,7 +174,8 @@ Result<const Pipeline*> VulkanRunner::pipeline(const std::string& kernel) {
 }
 
 Result<std::vector<VkDescriptorSet>> VulkanRunner::bind(const KernelInfo& info, const Pipeline& pipeline,
-                                                        const Launch& launch, std::span<const uint64_t> offsets) {
+                                                        std::span<const uint64_t> offsets,
+                                                        std::span<const uint64_t> sizes) {
   std::vector<VkDescriptorSet> sets(pipeline.sets.size());
   if (sets.empty()) return sets;
   vk_.vkResetDescriptorPool(device_->device, descriptors_, 0);
@@ -174,13 +185,13 @@ Result<std::vector<VkDescriptorSet>> VulkanRunner::bind(const KernelInfo& info, 
                                              .pSetLayouts = pipeline.sets.data()};
   auto ok = check(vk_.vkAllocateDescriptorSets(device_->device, &allocate, sets.data()), "vkAllocateDescriptorSets");
   if (!ok) return ok.error();
-  for (size_t i = 0; i < info.bindings.size(); ++i) {
+  const std::vector<DescriptorPlace> places = places_of(info);
+  for (size_t i = 0; i < places.size(); ++i) {
     // Elements of the last few bytes are whole: the guard behind them is part of the range.
-    const VkDescriptorBufferInfo range{
-        .buffer = buffer_, .offset = offsets[i], .range = (launch.buffers[i].size() + 16) / 16 * 16};
+    const VkDescriptorBufferInfo range{.buffer = buffer_, .offset = offsets[i], .range = (sizes[i] + 16) / 16 * 16};
     const VkWriteDescriptorSet write{.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-                                     .dstSet = sets[info.bindings[i].set],
-                                     .dstBinding = info.bindings[i].binding,
+                                     .dstSet = sets[places[i].set],
+                                     .dstBinding = places[i].binding,
                                      .descriptorCount = 1,
                                      .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                      .pBufferInfo = &range};
@@ -189,7 +200,8 @@ Result<std::vector<VkDescriptorSet>> VulkanRunner::bind(const KernelInfo& info, 
   return sets;
 }
 
-Result<> VulkanRunner::submit(const Launch& launch, const Pipeline& pipeline, std::span<const VkDescriptorSet> sets) {
+Result<> VulkanRunner::submit(const Launch& launch, bool pushes, const Pipeline& pipeline,
+                              std::span<const VkDescriptorSet> sets) {
   const VkCommandBufferBeginInfo begin{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                        .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
   if (auto ok = check(vk_.vkBeginCommandBuffer(command_, &begin), "vkBeginCommandBuffer"); !ok) return ok;
@@ -198,7 +210,7 @@ Result<> VulkanRunner::submit(const Launch& launch, const Pipeline& pipeline, st
     vk_.vkCmdBindDescriptorSets(command_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0,
                                 static_cast<uint32_t>(sets.size()), sets.data(), 0, nullptr);
   }
-  if (!launch.constants.empty()) {
+  if (pushes) {
     vk_.vkCmdPushConstants(command_, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                            static_cast<uint32_t>(launch.constants.size() * 4), launch.constants.data());
   }
@@ -216,29 +228,35 @@ Result<> VulkanRunner::submit(const Launch& launch, const Pipeline& pipeline, st
 }
 
 Result<> VulkanRunner::run(const Launch& launch) {
-  if (launch.constants.size() * 4 > max_constant_bytes()) {
-    return Error{.code = Errc::limit_exceeded, .message = device_->name + " takes fewer push constants"};
-  }
   const auto made = pipeline(launch.kernel);
   if (!made) return made.error();
+  const KernelInfo& info = library_[launch.kernel].info();
+  std::vector<uint64_t> sizes;
+  for (const auto& each : launch.buffers) sizes.push_back(each.size());
+  if (has_constants_buffer(info)) sizes.push_back(info.constant_bytes);
   std::vector<uint64_t> offsets;
   uint64_t end = 0;
-  for (const auto& each : launch.buffers) {
+  for (const uint64_t size : sizes) {
     offsets.push_back(end);
-    end = (end + each.size() + guard_size + 255) / 256 * 256;
+    end = (end + size + guard_size + 255) / 256 * 256;
   }
   if (auto ok = reserve(std::max<uint64_t>(end, 4096)); !ok) return ok;
   std::ranges::fill(mapped_.first(end), guard_byte);
   const BufferCopies copies(launch);
-  for (size_t i = 0; i < offsets.size(); ++i) std::ranges::copy(copies.before(i), mapped_.begin() + offsets[i]);
-  const auto sets = bind(library_[launch.kernel].info(), **made, launch, offsets);
+  for (size_t i = 0; i < launch.buffers.size(); ++i) {
+    std::ranges::copy(copies.before(i), mapped_.begin() + offsets[i]);
+  }
+  if (has_constants_buffer(info)) {
+    std::memcpy(&mapped_[offsets.back()], launch.constants.data(), info.constant_bytes);
+  }
+  const auto sets = bind(info, **made, offsets, sizes);
   if (!sets) return sets.error();
-  if (auto ok = submit(launch, **made, *sets); !ok) return ok;
+  const bool pushes = info.constant_bytes != 0 && !has_constants_buffer(info);
+  if (auto ok = submit(launch, pushes, **made, *sets); !ok) return ok;
   for (size_t i = 0; i < offsets.size(); ++i) {
-    const uint64_t size = launch.buffers[i].size();
-    copies.write_back(i, mapped_.subspan(offsets[i], size));
+    if (i < launch.buffers.size()) copies.write_back(i, mapped_.subspan(offsets[i], sizes[i]));
     const uint64_t next = i + 1 < offsets.size() ? offsets[i + 1] : end;
-    const auto guard = mapped_.subspan(offsets[i] + size, next - offsets[i] - size);
+    const auto guard = mapped_.subspan(offsets[i] + sizes[i], next - offsets[i] - sizes[i]);
     if (!std::ranges::all_of(guard, [](std::byte each) { return each == guard_byte; })) {
       return Error{.code = Errc::out_of_range,
                    .message = "kernel '" + launch.kernel + "' wrote behind buffer " + std::to_string(i)};

@@ -3,6 +3,7 @@
 #include "kernel_build/check.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "dialect_kernel_image.hpp"
 #include "kernel_build/build.hpp"
@@ -55,6 +56,69 @@ TEST_F(KernelCheck, AWrongConstantBlockIsFoundInEveryFormat) {
     kernel.constant_bytes = 8;
   });
   expect_in(lines, every_format);
+}
+
+TEST_F(KernelCheck, AWrongConstantBlockIsFoundWhereSpirvHasItInABuffer) {
+  const auto lines = lines_after("weigh_33", [](KernelInfo& kernel) {
+    kernel.constants.push_back({.name = "more", .offset = 132, .size = 4});
+    kernel.constant_bytes = 136;
+  });
+  expect_in(lines, every_format);
+}
+
+/// The SPIR-V of a kernel, with every instruction of that number changed.
+class SpirvOf : public KernelCheck {
+ protected:
+  using Words = std::span<uint32_t>;
+  std::vector<uint32_t> changed(std::string_view kernel, uint32_t instruction, void (*change)(Words operands)) {
+    std::vector<uint32_t> words;
+    for (const CodeObject& object : library_->objects()) {
+      if (object.format != ObjectFormat::spirv || object.entries[0].symbol != kernel) continue;
+      words.resize(object.bytes.size() / 4);
+      std::memcpy(words.data(), object.bytes.data(), object.bytes.size());
+    }
+    EXPECT_FALSE(words.empty()) << kernel;
+    for (size_t at = 5; at < words.size(); at += words[at] >> 16U) {
+      if ((words[at] & 0xffffU) == instruction) change(Words(words).subspan(at + 1, (words[at] >> 16U) - 1));
+    }
+    return words;
+  }
+  static void expect_refused(const std::vector<uint32_t>& words, const char* why) {
+    const auto found = reflect(ObjectFormat::spirv, std::as_bytes(std::span(words)));
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code, Errc::unsupported);
+    EXPECT_NE(found.error().message.find(why), std::string::npos) << found.error().message;
+  }
+  static constexpr uint32_t name = 5;
+  static constexpr uint32_t constant = 43;
+  static constexpr uint32_t decorate = 71;
+};
+
+TEST_F(SpirvOf, MoreConstantsThanVulkanGuaranteesAreNoPushConstants) {
+  const auto longer = [](Words operands) { operands[2] = operands[2] == 32 ? 33 : operands[2]; };
+  expect_refused(changed("weigh_32", constant, longer), "132 bytes of push constants; a block over 128");
+}
+
+TEST_F(SpirvOf, FewConstantsAreInNoBuffer) {
+  const auto shorter = [](Words operands) { operands[2] = operands[2] == 33 ? 32 : operands[2]; };
+  expect_refused(changed("weigh_33", constant, shorter), "has 128 bytes; a block up to 128 is push constants");
+}
+
+TEST_F(SpirvOf, ConstantsInABufferStandBehindTheLastBinding) {
+  const auto first = [](Words operands) {
+    constexpr uint32_t binding_number = 33;
+    if (operands[1] == binding_number && operands[2] == 4) operands[2] = 2;
+  };
+  expect_refused(changed("weigh_33", decorate, first), "is (1, 2), not behind the last binding (1, 3)");
+}
+
+TEST_F(SpirvOf, ConstantsInABufferAreKnownByName) {
+  const auto other = [](Words operands) { operands[1] ^= 1U; };
+  const auto found =
+      reflect(ObjectFormat::spirv, std::as_bytes(std::span<const uint32_t>(changed("weigh_33", name, other))));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->at(0).bindings->size(), 3U);
+  EXPECT_EQ(found->at(0).constant_bytes, 0U);
 }
 
 TEST_F(KernelCheck, AWrongWorkgroupIsFoundWhereTheFileKnowsIt) {
