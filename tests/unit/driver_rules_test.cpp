@@ -77,7 +77,9 @@ class SoftwareDriver : public ::testing::TestWithParam<Face> {
   struct Arguments {
     explicit Arguments(void* memory) : pointer(memory) {}
     driver_graph::KernelCall call(const DriverTable& table, driver_graph::Module module) {
-      return {table.module_function(table.api, module, "add_value").value(), {1, 1, 1}, {64, 1, 1}, all.data()};
+      return {.function = table.module_function(table.api, module, "add_value").value(),
+              .workgroup = {64, 1, 1},
+              .arguments = all.data()};
     }
     void* pointer;
     std::array<uint32_t, 2> constants = {1, 64};
