@@ -103,21 +103,27 @@ Result<> check_image(std::span<const std::byte> image) {
 driver_graph::Quirks quirks_of(int version) {
   driver_graph::Quirks quirks;
   // Up to 6.3, which orders a graph by GetRunListUtil() in hip_graph_internal.cpp: where a node's own list was closed
-  // by an earlier child, the edge to a child that was seen before is forgotten. Tests: HsaGraph.*
+  // by an earlier child, the edge to a child that was seen before is forgotten.
+  // Tests: HsaGraph.*, HipQuirks.GraphsAreChainsBefore64
   quirks.edges = version >= version_number(6, 4, 0);
   // From 6.4 on, Graph::RunOneNode() makes a node wait for its only dependency only if it is one of its first four
   // children (ROCm/rocm-systems#11499). With four lanes no node has more.
+  // Test: HipQuirks.From64OnGraphsOfMoreThanFourLanesAreChains
   quirks.most_lanes = 4;
-  // The same function calls itself along every path, and a long one overflows the stack. Tests: Fan.AHundredThousand*
+  // The same function calls itself along every path, and a long one overflows the stack. Tests: Fan.AHundredThousand*,
+  // HipQuirks.APlanOfMoreThan4096NodesIsSeveralGraphs
   quirks.most_nodes = 4096;
   // hipGraphMemcpyNode1D::EnqueueCommands() does not release the command that each launch makes, as other nodes do, and
   // the command holds on to both memories: hipFree() gives nothing back. Measured on 5.2.3; the source of 5.6 releases.
-  // Tests: HsaMemory.*
+  // Tests: HsaMemory.*, HipQuirks.CopiesInGraphsAreKernelsBefore56
   quirks.copy_nodes = version >= version_number(5, 6, 0);
-  // 5.4.0 to 5.4.4 refuse module functions as graph kernel nodes with error 98.
+  // 5.4.0 to 5.4.4 refuse module functions as graph kernel nodes with error 98, as ROCm/hip#2450 has it for 4.5.
+  // Test: HipQuirks.Rocm54AloneReplaysOnStreams
   if (version >= version_number(5, 4, 0) && version < version_number(5, 5, 0)) quirks.graphs = false;
-  // From 7.0 on, updates are reported to leak the kernels' arguments and to fail without an error.
-  if (version >= version_number(7, 0, 0)) quirks.update = false;
+  // Each update takes new memory for the kernels' arguments, which only the executable's end gives back, and may fail
+  // without an error when there is none: ROCm/rocm-systems#10713, seen from 6.4.4 to 7.14.
+  // Test: HipQuirks.From64OnARebindBuildsAFreshGraph
+  if (version >= version_number(6, 4, 0)) quirks.update = false;
   return quirks;
 }
 
