@@ -178,6 +178,11 @@ class DispatchWriter {
                  fmt::format("indirect counts at offset {}; a multiple of 4 is needed", counts.offset));
       return false;
     }
+    if (const SlotInfo& slot = impl_.slot(counts.slot); slot.alignment % 4 != 0) {
+      impl_.fail(Errc::misaligned, fmt::format("indirect counts in slot '{}' of alignment {}; a multiple of 4 is needed",
+                                               slot.name, slot.alignment));
+      return false;
+    }
     if (counts.size < 12) {
       impl_.fail(Errc::out_of_range, fmt::format("indirect counts need 12 bytes, the range has {}", counts.size));
       return false;

@@ -153,6 +153,13 @@ TEST_F(ApiDispatchError, IndirectCountsNeedTwelveAlignedBytes) {
   EXPECT_TRUE(fails_with(tight.finish(), Errc::out_of_range, {.parts = {"12", "11"}, .command = 0}));
 }
 
+TEST_F(ApiDispatchError, IndirectCountsNeedASlotOfTheirAlignment) {
+  const Dispatch mark{.constants = {1U}, .bindings = {x}};
+  rec.dispatch_indirect(kernel("mark_groups"), rec.buffer("even", 16, {.alignment = 4}).view(4, 12), mark);
+  rec.dispatch_indirect(kernel("mark_groups"), rec.buffer("odd", 16, {.alignment = 2}).view(4, 12), mark);
+  expect_error(Errc::misaligned, {"'odd'", "of alignment 2", "multiple of 4"}, 1);
+}
+
 TEST_F(ApiDispatchError, IndirectCountsMayNotBeWrittenByTheirDispatch) {
   rec.dispatch_indirect(kernel("mark_groups"), x.view(16, 12), {.constants = {1U}, .bindings = {x}});
   expect_error(Errc::overlap, {"mark_groups", "counts"});
