@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <barrier>
+#include <thread>
 
 #include "metal_kernels.hpp"
 #include "sim_metal.hpp"
@@ -217,6 +219,51 @@ TEST_F(MetalBackend, PrivateMemoryIsWrittenAndReadAtAnyByte) {
   std::vector<uint8_t> all(21);
   ASSERT_TRUE(memory.read(0, all));
   EXPECT_EQ(all, expected);
+}
+
+TEST_F(MetalBackend, AHostWriteToPrivateMemoryLeavesTheBytesBesideItToOthers) {
+  sim_metal::Settings discrete;
+  discrete.unified_memory = false;
+  sim_metal::configure(discrete);
+  open();
+  auto memory = buffer(64);
+  ASSERT_TRUE(memory.write(0, std::vector<uint8_t>(64)));
+  std::barrier together(2);
+  const auto write_own_byte = [&](uint64_t at) {
+    for (uint8_t round = 1; round <= 100; ++round) {
+      together.arrive_and_wait();
+      EXPECT_TRUE(memory.write(at, std::vector<uint8_t>{round}));
+      together.arrive_and_wait();
+      std::vector<uint8_t> byte(1);
+      EXPECT_TRUE(memory.read(at, byte));
+      EXPECT_EQ(byte[0], round) << "byte " << at;
+    }
+  };
+  std::thread other([&] { write_own_byte(1); });
+  write_own_byte(2);
+  other.join();
+}
+
+TEST_F(MetalBackend, AHostWriteBesideWorkInFlightTouchesItsOwnBytesOnly) {
+  sim_metal::Settings discrete;
+  discrete.unified_memory = false;
+  sim_metal::configure(discrete);
+  open();
+  auto memory = buffer(16);
+  ASSERT_TRUE(memory.write(0, std::vector<uint8_t>(16)));
+  Recorder rec;
+  const auto x = rec.buffer(memory);
+  for (uint8_t round = 0; round < 50; ++round) rec.fill(x.view(4, 3), round).barrier();
+  const auto graph = *device.instantiate(*rec.finish());
+  for (int round = 0; round < 10; ++round) {
+    const auto submission = *device.queue().submit(graph);
+    EXPECT_TRUE(memory.write(7, std::vector<uint8_t>{9}));
+    EXPECT_TRUE(memory.write(3, std::vector<uint8_t>{8}));
+    EXPECT_TRUE(submission.wait());
+  }
+  std::vector<uint8_t> bytes(8);
+  ASSERT_TRUE(memory.read(0, bytes));
+  EXPECT_EQ(bytes, (std::vector<uint8_t>{0, 0, 0, 8, 49, 49, 49, 9}));
 }
 
 TEST_F(MetalBackend, DebugGroupsBecomeDebugGroupsOfTheEncoder) {

@@ -3,6 +3,8 @@
 #import <Metal/Metal.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "metal_kernels.hpp"
 #include "pianola/interop/metal.hpp"
 #include "sim_metal.hpp"
@@ -34,6 +36,31 @@ TEST(MetalInterop, AnImportedBufferIsTheSameMemory) {
   rec.fill(rec.buffer(*imported), 0x01020304U);
   ASSERT_TRUE((*device.queue().run(*rec.finish())).wait());
   EXPECT_EQ(static_cast<const uint32_t*>([buffer contents])[15], 0x01020304U);
+}
+
+TEST(MetalInterop, APrivateBufferOfAnySizeIsReadAndWrittenToItsLastByte) {
+  for (const auto alignment : {sim_metal::AlignmentRule::mac, sim_metal::AlignmentRule::apple}) {
+    sim_metal::configure({.alignment = alignment});
+    sim_metal::take_findings();
+    const auto device = *Device::open("metal");
+    auto native = (id<MTLDevice>)interop::native_device(device);
+    for (const MTLResourceOptions storage : {MTLResourceStorageModePrivate, MTLResourceStorageModeManaged}) {
+      id<MTLBuffer> buffer = [native newBufferWithLength:21 options:storage];
+      auto imported = *interop::import_buffer(device, buffer);
+      [buffer release];
+      std::vector<uint8_t> bytes(21), back(21);
+      std::iota(bytes.begin(), bytes.end(), uint8_t{1});
+      EXPECT_TRUE(imported.write(0, bytes));
+      EXPECT_TRUE(imported.write(17, std::vector<uint8_t>{91, 92, 93, 94}));
+      EXPECT_TRUE(imported.read(0, back));
+      std::copy_n(std::vector<uint8_t>{91, 92, 93, 94}.begin(), 4, bytes.begin() + 17);
+      EXPECT_EQ(back, bytes);
+      EXPECT_TRUE(imported.read(20, std::span(back).first(1)));
+      EXPECT_EQ(back[0], 94);
+    }
+    for (const auto& finding : sim_metal::take_findings()) ADD_FAILURE() << finding;
+  }
+  sim_metal::configure({});
 }
 
 TEST(MetalInterop, UntrackedBuffersAreRefused) {

@@ -22,6 +22,12 @@ namespace pianola::backend::metal {
 
 class MetalDevice;
 
+/// A place in a buffer.
+struct Bound {
+  id<MTLBuffer> buffer = nil;
+  uint64_t offset = 0;
+};
+
 class MetalMemory final : public Memory {
  public:
   MetalMemory(MetalDevice& device, Ref<id<MTLBuffer>> buffer, std::shared_ptr<void> owner);
@@ -142,8 +148,9 @@ class MetalDevice final : public Device {
   const Target& target() const { return target_; }
   PipelineCache& pipelines() { return pipelines_; }
   bool has_argument_buffers() const { return has_argument_buffers_; }
-  /// Copies between a private buffer and one of the host, blocking. Ranges are multiples of 4.
-  Result<> blit(id<MTLBuffer> to, uint64_t to_offset, id<MTLBuffer> from, uint64_t from_offset, uint64_t size);
+  /// Copies these bytes and touches no other, blocking. The places lie alike within 16 bytes.
+  /// Errors: out_of_memory, execution_failed, device_lost, those of PipelineCache::get.
+  Result<> copy(const Bound& to, const Bound& from, uint64_t size);
 
  private:
   explicit MetalDevice(Ref<id<MTLDevice>> device);

@@ -15,12 +15,6 @@ namespace {
 
 constexpr uint32_t none = UINT32_MAX;
 
-/// A place in memory, as bound now.
-struct Bound {
-  id<MTLBuffer> buffer = nil;
-  uint64_t offset = 0;
-};
-
 /// A failure is a null encoder and nothing else, so that the commands themselves carry no results about.
 class Encoding {
  public:

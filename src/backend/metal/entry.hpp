@@ -4,7 +4,8 @@
 //   device.mm   limits, costs, queues            memory.mm   shared and private buffers
 //   kernels.mm  libraries and pipeline states    group.cpp   which work shares an encoder
 //   lower.cpp   a plan becomes a program         encode.mm   a program becomes a command buffer
-//   submit.mm   executables, queues, completion  convert.mm  errors and names
+//   submit.mm   queues and completion            executable.mm  what a program needs on the device
+//   transfer.mm copies for the host              convert.mm  errors and names
 #pragma once
 
 #include "backend/backend.hpp"

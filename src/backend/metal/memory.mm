@@ -12,8 +12,8 @@
 namespace pianola::backend::metal {
 namespace {
 
-constexpr uint64_t unit = 16;  ///< lengths are rounded up to it, so that blits of whole words reach the end
-constexpr uint64_t word = 4;   ///< what blits need at most
+/// Staged bytes lie in their 16-byte block as the memory's do, so that whole blocks can be copied.
+constexpr uint64_t block = 16;
 
 }  // namespace
 
@@ -30,15 +30,12 @@ Result<> MetalMemory::write(uint64_t offset, std::span<const std::byte> bytes) {
     std::memcpy(host_ + offset, bytes.data(), bytes.size());
     return {};
   }
-  const uint64_t begin = offset / word * word;
-  const uint64_t end = (offset + bytes.size() + word - 1) / word * word;
-  Ref<id<MTLBuffer>> staging([device_.native() newBufferWithLength:end - begin options:MTLResourceStorageModeShared]);
+  const uint64_t at = offset % block;
+  Ref<id<MTLBuffer>> staging([device_.native() newBufferWithLength:at + bytes.size()
+                                                           options:MTLResourceStorageModeShared]);
   if (!staging) return call_error(Errc::out_of_memory, "newBufferWithLength", "no staging buffer", nil);
-  if (begin != offset || end != offset + bytes.size()) {  // nobody else uses this memory now, so its words may be read
-    if (auto read = device_.blit(staging.get(), 0, buffer(), begin, end - begin); !read) return read;
-  }
-  std::memcpy(static_cast<std::byte*>([staging.get() contents]) + (offset - begin), bytes.data(), bytes.size());
-  return device_.blit(buffer(), begin, staging.get(), 0, end - begin);
+  std::memcpy(static_cast<std::byte*>([staging.get() contents]) + at, bytes.data(), bytes.size());
+  return device_.copy({buffer(), offset}, {staging.get(), at}, bytes.size());
 }
 
 Result<> MetalMemory::read(uint64_t offset, std::span<std::byte> bytes) {
@@ -47,37 +44,21 @@ Result<> MetalMemory::read(uint64_t offset, std::span<std::byte> bytes) {
     std::memcpy(bytes.data(), host_ + offset, bytes.size());
     return {};
   }
-  const uint64_t begin = offset / word * word;
-  const uint64_t end = (offset + bytes.size() + word - 1) / word * word;
-  Ref<id<MTLBuffer>> staging([device_.native() newBufferWithLength:end - begin options:MTLResourceStorageModeShared]);
+  const uint64_t at = offset % block;
+  Ref<id<MTLBuffer>> staging([device_.native() newBufferWithLength:at + bytes.size()
+                                                           options:MTLResourceStorageModeShared]);
   if (!staging) return call_error(Errc::out_of_memory, "newBufferWithLength", "no staging buffer", nil);
-  if (auto read = device_.blit(staging.get(), 0, buffer(), begin, end - begin); !read) return read;
-  std::memcpy(bytes.data(), static_cast<std::byte*>([staging.get() contents]) + (offset - begin), bytes.size());
+  if (auto copied = device_.copy({staging.get(), at}, {buffer(), offset}, bytes.size()); !copied) return copied;
+  std::memcpy(bytes.data(), static_cast<const std::byte*>([staging.get() contents]) + at, bytes.size());
   return {};
-}
-
-Result<> MetalDevice::blit(id<MTLBuffer> to, uint64_t to_offset, id<MTLBuffer> from, uint64_t from_offset,
-                           uint64_t size) {
-  @autoreleasepool {
-    id<MTLCommandBuffer> commands = [transfer_queue_.get() commandBuffer];
-    id<MTLBlitCommandEncoder> encoder = [commands blitCommandEncoder];
-    if (encoder == nil) return call_error(Errc::out_of_memory, "blitCommandEncoder", "no command buffer", nil);
-    [encoder copyFromBuffer:from sourceOffset:from_offset toBuffer:to destinationOffset:to_offset size:size];
-    [encoder endEncoding];
-    [commands commit];
-    [commands waitUntilCompleted];
-    if ([commands status] == MTLCommandBufferStatusError) return command_buffer_error([commands error]);
-    return {};
-  }
 }
 
 Result<std::unique_ptr<Memory>> MetalDevice::allocate(uint64_t size, MemoryKind kind) {
   const bool is_private = kind == MemoryKind::device && !limits_.unified_memory;
   const MTLResourceOptions options = is_private ? MTLResourceStorageModePrivate : MTLResourceStorageModeShared;
-  const uint64_t length = std::min((size + unit - 1) / unit * unit, std::max(size, limits_.max_buffer_size));
   return guarded([&]() -> Result<std::unique_ptr<Memory>> {
     @autoreleasepool {
-      Ref<id<MTLBuffer>> buffer([native() newBufferWithLength:length options:options]);
+      Ref<id<MTLBuffer>> buffer([native() newBufferWithLength:size options:options]);
       if (!buffer) {
         return call_error(Errc::out_of_memory, "newBufferWithLength", fmt::format("no buffer of {} bytes", size), nil);
       }
