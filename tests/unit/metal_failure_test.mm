@@ -117,8 +117,8 @@ TEST_P(MetalFailure, EveryCommandBufferThatFailsGivesAnErrorLeaksNothingAndCanBe
   const uint32_t buffers = sim_metal::counts().command_buffers;
   EXPECT_EQ(buffers, GetParam() ? 1U : 3U);  // private memory: a write before the job and a read after it
   for (uint32_t n = 0; n < buffers; ++n) {
-    for (const auto& [native, code] :
-         {std::pair{3, Errc::execution_failed}, std::pair{8, Errc::out_of_memory}, std::pair{11, Errc::device_lost}}) {
+    for (const auto& [native, code] : {std::pair{3, Errc::execution_failed}, std::pair{8, Errc::out_of_memory},
+                                       std::pair{11, Errc::device_lost}, std::pair{4, Errc::device_lost}}) {
       sim_metal::fail_command_buffer(n, native);
       const auto result = everything();
       ASSERT_FALSE(result) << "command buffer " << n;

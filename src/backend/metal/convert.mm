@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/metal/convert.hpp"
 
+#include <TargetConditionals.h>
+
 namespace pianola::backend::metal {
 namespace {
 
 Errc code_of(NSError* error) {
   if (![[error domain] isEqualToString:MTLCommandBufferErrorDomain]) return Errc::execution_failed;
   switch ([error code]) {
-    case MTLCommandBufferErrorDeviceRemoved: return Errc::device_lost;
+#if TARGET_OS_OSX  // nothing is removed elsewhere
+    case MTLCommandBufferErrorDeviceRemoved:
+#endif
+    case MTLCommandBufferErrorAccessRevoked: return Errc::device_lost;
     case MTLCommandBufferErrorOutOfMemory: return Errc::out_of_memory;
     default: return Errc::execution_failed;
   }

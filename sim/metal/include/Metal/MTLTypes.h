@@ -2,6 +2,7 @@
 // Values of the software Metal: sizes, options, enumerations, error codes, as in the public API.
 #pragma once
 #import <Foundation/Foundation.h>
+#include <TargetConditionals.h>
 
 #ifdef __cplusplus
 #define MTL_EXTERN extern "C"
@@ -77,10 +78,13 @@ typedef NS_ENUM(NSUInteger, MTLCommandBufferError) {
   MTLCommandBufferErrorInternal = 1,
   MTLCommandBufferErrorTimeout = 2,
   MTLCommandBufferErrorPageFault = 3,
+  MTLCommandBufferErrorAccessRevoked = 4,
   MTLCommandBufferErrorNotPermitted = 7,
   MTLCommandBufferErrorOutOfMemory = 8,
   MTLCommandBufferErrorInvalidResource = 9,
+#if TARGET_OS_OSX
   MTLCommandBufferErrorDeviceRemoved = 11,
+#endif
 };
 typedef NS_ENUM(NSUInteger, MTLLibraryError) {
   MTLLibraryErrorUnsupported = 1,

@@ -185,4 +185,6 @@ typedef void (^MTLSharedEventNotificationBlock)(id<MTLSharedEvent>, uint64_t val
 @end
 
 MTL_EXTERN id<MTLDevice> MTLCreateSystemDefaultDevice(void);
+#if TARGET_OS_OSX
 MTL_EXTERN NSArray* MTLCopyAllDevices(void);
+#endif
