@@ -61,6 +61,11 @@ void expect_error(const Result<>& result, Errc code, const std::string& part) {
   EXPECT_NE(to_string(result.error()).find(part), std::string::npos) << to_string(result.error());
 }
 
+template <class T>
+std::optional<Errc> code_of(const Result<T>& result) {
+  return result ? std::nullopt : std::optional(result.error().code);
+}
+
 /// A library with one kernel of this name and Metal source.
 KernelLibrary broken(const std::string& source, uint32_t threads = 32) {
   return library_of({add_info("add", threads)}, source);
@@ -135,13 +140,37 @@ TEST_F(MetalBackend, AFailedCommandBufferFailsItsSubmissionAndWhoeverWaitsForIt)
   EXPECT_TRUE((*device.queue().submit(graph)).wait()) << "the next submission is not affected";
 }
 
-TEST_F(MetalBackend, ARemovedDeviceIsLostForGood) {
-  Recorder rec;
+TEST_F(MetalBackend, ARemovedDeviceIsLostForGoodInEveryQueueAndCall) {
+  for (const int64_t code : {11, 4}) {  // removed; taken away from this process
+    open();
+    auto memory = buffer(64);
+    Recorder rec;
+    rec.fill(rec.buffer(memory), 1U);
+    const auto list = *rec.finish();
+    const auto graph = *device.instantiate(list);
+    sim_metal::fail_command_buffer(0, code);
+    expect_error((*device.queue().submit(graph)).wait(), Errc::device_lost, "");
+    expect_error((*device.queue().submit(graph)).wait(), Errc::device_lost, "");
+    expect_error((*device.queue(1).submit(graph)).wait(), Errc::device_lost, "");
+    EXPECT_EQ(code_of(device.allocate(64)), Errc::device_lost);
+    EXPECT_EQ(code_of(device.instantiate(list)), Errc::device_lost);
+    EXPECT_EQ(code_of(Buffer::import(device, {.pointer = &memory, .size = 8})), Errc::device_lost);
+  }
+}
+
+TEST_F(MetalBackend, ATransferThatLosesTheDeviceLosesItForTheQueuesToo) {
+  sim_metal::Settings discrete;
+  discrete.unified_memory = false;
+  sim_metal::configure(discrete);
+  open();
   auto memory = buffer(64);
+  Recorder rec;
   rec.fill(rec.buffer(memory), 1U);
   const auto graph = *device.instantiate(*rec.finish());
   sim_metal::fail_command_buffer(0, 11);
-  expect_error((*device.queue().submit(graph)).wait(), Errc::device_lost, "");
+  expect_error(memory.write(0, std::vector<uint8_t>{1}), Errc::device_lost, "");
+  std::vector<uint8_t> byte(1);
+  expect_error(memory.read(0, byte), Errc::device_lost, "");
   expect_error((*device.queue().submit(graph)).wait(), Errc::device_lost, "");
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #import <Metal/Metal.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <list>
 #include <map>
@@ -21,6 +22,20 @@
 namespace pianola::backend::metal {
 
 class MetalDevice;
+
+/// Whether a device has failed for good; shared with work in flight, which may outlive it.
+class Loss {
+ public:
+  bool is_lost() const { return is_lost_->load(std::memory_order_acquire); }
+  void note(Errc code) const {
+    if (code == Errc::device_lost) is_lost_->store(true, std::memory_order_release);
+  }
+  /// Errors: device_lost.
+  Result<> check() const;
+
+ private:
+  std::shared_ptr<std::atomic<bool>> is_lost_ = std::make_shared<std::atomic<bool>>(false);
+};
 
 /// A place in a buffer.
 struct Bound {
@@ -95,6 +110,7 @@ struct InFlight {
 /// What a queue shares with the completion handlers, which may outlive it.
 class Flights {
  public:
+  explicit Flights(Loss loss) : loss_(std::move(loss)) {}
   /// `flight` has one element. Cannot fail, so that a job is never lost.
   std::list<InFlight>::iterator add(std::list<InFlight> flight) noexcept;
   bool has_room();
@@ -103,19 +119,18 @@ class Flights {
   /// Completes what is over, in order of submission.
   void land(std::list<InFlight>::iterator flight, std::optional<Error> error) noexcept;
   void wait_until_empty();
-  bool is_lost();
 
  private:
   std::mutex mutex_;
   std::condition_variable wake_;
   std::list<InFlight> flights_;
   bool is_landing_ = false;
-  bool is_lost_ = false;
+  Loss loss_;
 };
 
 class MetalQueue final : public CommandQueue {
  public:
-  explicit MetalQueue(Ref<id<MTLCommandQueue>> queue);
+  MetalQueue(Ref<id<MTLCommandQueue>> queue, Loss loss);
   ~MetalQueue() override;
   void submit(Job job) noexcept override { jobs_->submit(std::move(job)); }
   id<MTLCommandQueue> native() const { return queue_.get(); }
@@ -124,7 +139,8 @@ class MetalQueue final : public CommandQueue {
   std::optional<Error> start(Job& job);
 
   Ref<id<MTLCommandQueue>> queue_;
-  std::shared_ptr<Flights> flights_ = std::make_shared<Flights>();
+  Loss loss_;
+  std::shared_ptr<Flights> flights_ = std::make_shared<Flights>(loss_);
   std::unique_ptr<HostQueue> jobs_;
 };
 
@@ -160,6 +176,7 @@ class MetalDevice final : public Device {
   DeviceLimits limits_;
   Target target_;
   bool has_argument_buffers_ = false;
+  Loss loss_;
   PipelineCache pipelines_;
   Ref<id<MTLCommandQueue>> transfer_queue_;  ///< for reads and writes of private memory
   std::vector<std::unique_ptr<MetalQueue>> queues_;

@@ -87,7 +87,7 @@ Result<std::unique_ptr<Device>> MetalDevice::open(uint32_t index) {
       Ref<id<MTLCommandQueue>> queue(
           [device->native() newCommandQueueWithMaxCommandBufferCount:command_buffers_of_queue]);
       if (!queue) return call_error(Errc::out_of_memory, "newCommandQueue", "no command queue", nil);
-      device->queues_.push_back(std::make_unique<MetalQueue>(std::move(queue)));
+      device->queues_.push_back(std::make_unique<MetalQueue>(std::move(queue), device->loss_));
     }
     return std::unique_ptr<Device>(std::move(device));
   }
@@ -107,6 +107,7 @@ MetalDevice::MetalDevice(Ref<id<MTLDevice>> device)
 
 Result<std::shared_ptr<Executable>> MetalDevice::make_executable(const Plan& plan, const InstantiateOptions& options,
                                                                  const std::shared_ptr<const Bindings>& /*defaults*/) {
+  if (auto is_there = loss_.check(); !is_there) return is_there.error();
   return guarded([&] { return MetalExecutable::make(*this, plan, options.check_indirect); });
 }
 

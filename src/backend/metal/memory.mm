@@ -54,6 +54,7 @@ Result<> MetalMemory::read(uint64_t offset, std::span<std::byte> bytes) {
 }
 
 Result<std::unique_ptr<Memory>> MetalDevice::allocate(uint64_t size, MemoryKind kind) {
+  if (auto is_there = loss_.check(); !is_there) return is_there.error();
   const bool is_private = kind == MemoryKind::device && !limits_.unified_memory;
   const MTLResourceOptions options = is_private ? MTLResourceStorageModePrivate : MTLResourceStorageModeShared;
   return guarded([&]() -> Result<std::unique_ptr<Memory>> {
@@ -69,6 +70,7 @@ Result<std::unique_ptr<Memory>> MetalDevice::allocate(uint64_t size, MemoryKind 
 
 /// A pointer of the host. Metal maps whole pages, so the last one is mapped to its end; nothing is written there.
 Result<std::unique_ptr<Memory>> MetalDevice::import(const NativeMemory& memory) {
+  if (auto is_there = loss_.check(); !is_there) return is_there.error();
   const auto page = static_cast<uint64_t>(getpagesize());
   if (reinterpret_cast<uintptr_t>(memory.pointer) % page != 0) {
     return Error{.code = Errc::unsupported,
@@ -97,6 +99,7 @@ Result<std::unique_ptr<Memory>> MetalDevice::import(const NativeMemory& memory) 
 }
 
 Result<std::unique_ptr<Memory>> MetalDevice::import(id<MTLBuffer> native, std::shared_ptr<void> owner) {
+  if (auto is_there = loss_.check(); !is_there) return is_there.error();
   if ([native hazardTrackingMode] == MTLHazardTrackingModeUntracked) {
     return Error{.code = Errc::unsupported, .message = "import of a buffer without hazard tracking"};
   }

@@ -13,6 +13,11 @@ constexpr size_t max_in_flight = 128;
 
 }  // namespace
 
+Result<> Loss::check() const {
+  if (!is_lost()) return {};
+  return Error{.code = Errc::device_lost, .message = "the Metal device was lost by earlier work"};
+}
+
 std::list<InFlight>::iterator Flights::add(std::list<InFlight> flight) noexcept {
   const auto at = flight.begin();
   const std::lock_guard lock(mutex_);
@@ -30,14 +35,9 @@ void Flights::wait_for_room() {
   wake_.wait(lock, [this] { return flights_.size() < max_in_flight; });
 }
 
-bool Flights::is_lost() {
-  const std::lock_guard lock(mutex_);
-  return is_lost_;
-}
-
 void Flights::land(std::list<InFlight>::iterator flight, std::optional<Error> error) noexcept {
+  if (error) loss_.note(error->code);
   std::unique_lock lock(mutex_);
-  if (error && error->code == Errc::device_lost) is_lost_ = true;
   flight->is_over = true;
   flight->error = std::move(error);
   if (is_landing_) return;  // another thread completes it in its turn
@@ -60,7 +60,7 @@ void Flights::wait_until_empty() {
   wake_.wait(lock, [this] { return flights_.empty(); });
 }
 
-MetalQueue::MetalQueue(Ref<id<MTLCommandQueue>> queue) : queue_(std::move(queue)) {
+MetalQueue::MetalQueue(Ref<id<MTLCommandQueue>> queue, Loss loss) : queue_(std::move(queue)), loss_(std::move(loss)) {
   const auto room = [flights = flights_](const Job&) { return flights->has_room(); };
   jobs_ = std::make_unique<HostQueue>([this](Job& job) { return start(job); }, room);
 }
@@ -72,9 +72,7 @@ MetalQueue::~MetalQueue() {
 
 std::optional<Error> MetalQueue::start(Job& job) {
   flights_->wait_for_room();
-  if (flights_->is_lost()) {
-    return Error{.code = Errc::device_lost, .message = "the Metal device was lost by an earlier submission"};
-  }
+  if (auto is_there = loss_.check(); !is_there) return is_there.error();
   auto& executable = static_cast<MetalExecutable&>(*job.executable);
   std::list<InFlight> one(1);
   if (executable.program.steps.empty()) {

@@ -49,6 +49,7 @@ bool encode_kernel(id<MTLCommandBuffer> commands, const Pipeline& pipeline, cons
 }  // namespace
 
 Result<> MetalDevice::copy(const Bound& to, const Bound& from, uint64_t size) {
+  if (auto is_there = loss_.check(); !is_there) return is_there;
   @autoreleasepool {
     const bool is_blit = (to.offset | from.offset | size) % target_.blit_alignment == 0;
     std::shared_ptr<const Pipeline> pipeline;
@@ -63,8 +64,10 @@ Result<> MetalDevice::copy(const Bound& to, const Bound& from, uint64_t size) {
     if (!is_encoded) return call_error(Errc::out_of_memory, "commandEncoder", "no command encoder for a copy", nil);
     [commands commit];
     [commands waitUntilCompleted];
-    if ([commands status] == MTLCommandBufferStatusError) return command_buffer_error([commands error]);
-    return {};
+    if ([commands status] != MTLCommandBufferStatusError) return {};
+    Error error = command_buffer_error([commands error]);
+    loss_.note(error.code);
+    return error;
   }
 }
 
