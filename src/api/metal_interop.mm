@@ -62,13 +62,16 @@ Result<Buffer> import_buffer(const Device& device, void* native_buffer, std::sha
 Result<> signal_when(const Semaphore& semaphore, uint64_t value, void* shared_event, uint64_t event_value) {
   if (shared_event == nullptr || !semaphore) return null_event();
   MTLSharedEventListener* listener = [MTLSharedEventListener new];
+  if (listener == nil) return out_of_memory();
   const auto state = semaphore.state();
   [(id<MTLSharedEvent>)shared_event notifyListener:listener
                                            atValue:event_value
                                              block:^(id<MTLSharedEvent> event, uint64_t reached) {
                                                (void)event;
                                                (void)reached;
-                                               if (auto done = state->signal(value); !done) state->fail(done.error());
+                                               // Nothing may be thrown through the frames of Metal.
+                                               const auto done = guarded([&] { return state->signal(value); });
+                                               if (!done) state->fail(done.error());
                                                [listener release];
                                              }];
   return {};
