@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "backend/completion.hpp"
 #include "metal_kernels.hpp"
 #include "pianola/interop/metal.hpp"
 #include "sim_metal.hpp"
@@ -86,6 +87,46 @@ TEST(MetalInterop, SemaphoresAndSharedEventsFollowEachOther) {
   EXPECT_EQ(event.signaledValue, 5U);
   ASSERT_TRUE(semaphore.signal(2));
   EXPECT_EQ(event.signaledValue, 9U);
+  [event release];
+}
+
+TEST(MetalInterop, ASignalThatThrowsFailsTheSemaphoreAndNotMetal) {
+  const auto device = *Device::open("metal");
+  auto native = (id<MTLDevice>)interop::native_device(device);
+  id<MTLSharedEvent> event = [native newSharedEvent];
+  const auto semaphore = *Semaphore::create();
+  semaphore.state()->when_reached(1, [](const std::optional<Error>&) { throw std::bad_alloc(); });
+  ASSERT_TRUE(interop::signal_when(semaphore, 1, event, 5));
+  EXPECT_NO_THROW(event.signaledValue = 5);
+  EXPECT_FALSE(semaphore.state()->is_reached(2));
+  [event release];
+}
+
+TEST(MetalInterop, AJobThatCannotBeEncodedCompletesAfterThoseBeforeIt) {
+  const auto device = *Device::open("metal");
+  auto native = (id<MTLDevice>)interop::native_device(device);
+  Recorder rec;
+  const auto memory = *device.allocate(64);
+  rec.fill(rec.buffer(memory), 1U);
+  const auto graph = *device.instantiate(*rec.finish());
+  id<MTLSharedEvent> event = [native newSharedEvent];
+  @autoreleasepool {
+    id<MTLCommandBuffer> gate = [(id<MTLCommandQueue>)interop::native_queue(device.queue()) commandBuffer];
+    [gate encodeWaitForEvent:event value:1];
+    [gate commit];
+  }
+  const auto first = *device.queue().submit(graph);
+  sim_metal::fail_call(0);
+  const auto second = *device.queue().submit(graph);
+  EXPECT_FALSE(first.is_done());
+  EXPECT_FALSE(second.is_done());
+  event.signaledValue = 1;
+  const auto failed = second.wait();
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, Errc::out_of_memory);
+  EXPECT_TRUE(first.is_done());
+  EXPECT_TRUE(first.wait());
+  sim_metal::clear_faults();
   [event release];
 }
 

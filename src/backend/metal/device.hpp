@@ -137,6 +137,7 @@ class MetalQueue final : public CommandQueue {
 
  private:
   std::optional<Error> start(Job& job);
+  Result<> prepare(InFlight& flight, id<MTLCommandBuffer>& commands);
 
   Ref<id<MTLCommandQueue>> queue_;
   Loss loss_;

@@ -11,6 +11,15 @@ namespace {
 /// Fewer than the Metal queue takes, so that making a command buffer never blocks.
 constexpr size_t max_in_flight = 128;
 
+/// Called by Metal, through whose frames nothing may be thrown.
+std::optional<Error> error_of(id<MTLCommandBuffer> done, const InFlight& flight) noexcept {
+  return guarded([&]() -> std::optional<Error> {
+    if ([done status] == MTLCommandBufferStatusError) return command_buffer_error([done error]);
+    if (!flight.checks) return std::nullopt;
+    return static_cast<MetalExecutable&>(*flight.job.executable).failed_check(flight.checks.get());
+  });
+}
+
 }  // namespace
 
 Result<> Loss::check() const {
@@ -70,41 +79,45 @@ MetalQueue::~MetalQueue() {
   flights_->wait_until_empty();
 }
 
+/// A job that fails here is in the list too, so that it completes after those before it.
 std::optional<Error> MetalQueue::start(Job& job) {
   flights_->wait_for_room();
-  if (auto is_there = loss_.check(); !is_there) return is_there.error();
-  auto& executable = static_cast<MetalExecutable&>(*job.executable);
   std::list<InFlight> one(1);
-  if (executable.program.steps.empty()) {
-    one.front().job = std::move(job);
-    flights_->land(flights_->add(std::move(one)), std::nullopt);
-    return std::nullopt;
-  }
+  InFlight& flight = one.front();
+  flight.job = std::move(job);
   @autoreleasepool {
-    id<MTLCommandBuffer> commands = [queue_.get() commandBufferWithUnretainedReferences];
-    if (commands == nil) return call_error(Errc::out_of_memory, "commandBuffer", "no command buffer", nil);
-    auto argument_buffers = executable.argument_buffers(job.bindings);
-    if (!argument_buffers) return argument_buffers.error();
-    one.front().argument_buffers = std::move(*argument_buffers);
-    auto checks = executable.make_checks();
-    if (!checks) return checks.error();
-    one.front().checks = std::move(*checks);
-    if (auto encoded = encode(commands, executable, *job.bindings, one.front()); !encoded) return encoded.error();
-    const auto flights = flights_;
-    one.front().job = std::move(job);
-    const auto flight = flights->add(std::move(one));
-    [commands addCompletedHandler:^(id<MTLCommandBuffer> done) {
-      std::optional<Error> error;
-      if ([done status] == MTLCommandBufferStatusError) {
-        error = command_buffer_error([done error]);
-      } else if (flight->checks) {
-        error = static_cast<MetalExecutable&>(*flight->job.executable).failed_check(flight->checks.get());
-      }
-      flights->land(flight, std::move(error));
-    }];
-    [commands commit];
+    id<MTLCommandBuffer> commands = nil;
+    auto encoded = guarded([&] { return prepare(flight, commands); });
+    const auto at = flights_->add(std::move(one));
+    if (!encoded) {
+      flights_->land(at, std::move(encoded.error()));
+    } else if (commands == nil) {
+      flights_->land(at, std::nullopt);
+    } else {
+      const auto flights = flights_;
+      [commands addCompletedHandler:^(id<MTLCommandBuffer> done) {
+        flights->land(at, error_of(done, *at));
+      }];
+      [commands commit];
+    }
   }
   return std::nullopt;
+}
+
+/// Gives an encoded command buffer, or none if there is nothing to run.
+Result<> MetalQueue::prepare(InFlight& flight, id<MTLCommandBuffer>& commands) {
+  if (auto is_there = loss_.check(); !is_there) return is_there;
+  auto& executable = static_cast<MetalExecutable&>(*flight.job.executable);
+  if (executable.program.steps.empty()) return {};
+  auto argument_buffers = executable.argument_buffers(flight.job.bindings);
+  if (!argument_buffers) return argument_buffers.error();
+  flight.argument_buffers = std::move(*argument_buffers);
+  auto checks = executable.make_checks();
+  if (!checks) return checks.error();
+  flight.checks = std::move(*checks);
+  commands = [queue_.get() commandBufferWithUnretainedReferences];
+  if (commands == nil) return call_error(Errc::out_of_memory, "commandBuffer", "no command buffer", nil);
+  return encode(commands, executable, *flight.job.bindings, flight);
 }
 
 }  // namespace pianola::backend::metal
