@@ -2,6 +2,7 @@
 // Native Metal objects in and out.
 #import <Metal/Metal.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <numeric>
 
@@ -72,6 +73,96 @@ TEST(MetalInterop, UntrackedBuffersAreRefused) {
   ASSERT_FALSE(imported);
   EXPECT_EQ(imported.error().code, Errc::unsupported);
   [buffer release];
+}
+
+TEST(MetalInterop, MemoryOfTheHostIsImportedOnceAtATime) {
+  sim_metal::take_findings();
+  const auto device = *Device::open("metal");
+  auto native = (id<MTLDevice>)interop::native_device(device);
+  constexpr size_t page = 4096;
+  const auto pages = mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  auto* const bytes = static_cast<std::byte*>(pages);
+  {
+    const auto whole = *Buffer::import(device, {.pointer = bytes, .size = 2 * page});
+    for (const size_t first : {size_t{0}, page}) {
+      const auto again = Buffer::import(device, {.pointer = bytes + first, .size = 10});
+      ASSERT_FALSE(again);
+      EXPECT_EQ(again.error().code, Errc::unsupported);
+      EXPECT_NE(again.error().message.find("another Metal buffer"), std::string::npos) << again.error().message;
+    }
+    EXPECT_TRUE(Buffer::import(device, {.pointer = bytes + 2 * page, .size = 10}));
+    id<MTLBuffer> own = [native newBufferWithBytesNoCopy:bytes + page
+                                                  length:page
+                                                 options:MTLResourceStorageModeShared
+                                             deallocator:nil];
+    const auto second = interop::import_buffer(device, own);
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, Errc::unsupported);
+    [own release];
+  }
+  EXPECT_TRUE(Buffer::import(device, {.pointer = bytes + page, .size = 10})) << "the first import is gone";
+  munmap(pages, 3 * page);
+}
+
+TEST(MetalInterop, AnAddressOfTheDeviceIsNoMemoryOfTheHost) {
+  sim_metal::configure({.unified_memory = false, .gpu_addresses = false});
+  const auto device = *Device::open("metal");
+  const auto memory = *device.allocate(64);
+  const auto imported = Buffer::import(device, {.pointer = memory.native_pointer(), .size = 64});
+  ASSERT_FALSE(imported);
+  EXPECT_EQ(imported.error().code, Errc::unsupported);
+  sim_metal::configure({});
+}
+
+TEST(MetalInterop, ImportedPagesAreUsedInPlaceAndKeptByTheirOwner) {
+  const auto device = *Device::open("metal");
+  const std::shared_ptr<void> owner(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+                                    [](void* pages) { munmap(pages, 4096); });
+  auto imported = *Buffer::import(device, {.pointer = owner.get(), .size = 100, .owner = owner});
+  EXPECT_EQ(owner.use_count(), 2);
+  Recorder rec;
+  rec.fill(rec.buffer(imported), uint8_t{7});
+  EXPECT_TRUE((*device.queue().run(*rec.finish())).wait());
+  const auto* bytes = static_cast<const uint8_t*>(owner.get());
+  EXPECT_EQ(std::vector<uint8_t>(bytes, bytes + 100), std::vector<uint8_t>(100, 7));
+  EXPECT_EQ(bytes[100], 0);
+  imported = Buffer();
+  EXPECT_EQ(owner.use_count(), 1);
+}
+
+/// Runs add from one slot to another, over these buffers.
+Result<> run_add(const Device& device, const Buffer& from, const Buffer& to) {
+  Recorder rec;
+  const KernelLibrary kernels = test_kernels();
+  rec.dispatch(kernels["add"],
+               {.groups = {1}, .constants = {1U, 16U}, .bindings = {rec.buffer("from", 64), rec.buffer("to", 64)}});
+  const auto commands = rec.finish();
+  if (!commands) return commands.error();
+  const auto submission = device.queue().run(*commands, {.bindings = {{"from", from}, {"to", to}}});
+  if (!submission) return submission.error();
+  return submission->wait();
+}
+
+TEST(MetalInterop, BuffersAreToldApartWhetherTheDeviceTellsAddressesOrNot) {
+  for (const bool unified : {true, false}) {
+    for (const bool told : {true, false}) {
+      sim_metal::configure({.unified_memory = unified, .argument_buffers = told, .gpu_addresses = told});
+      const auto device = *Device::open("metal");
+      const auto from = *device.allocate(64), to = *device.allocate(64);
+      EXPECT_TRUE(run_add(device, from, to)) << unified << told;
+      // The same memory comes in again as a Metal buffer.
+      const auto same = interop::import_buffer(device, interop::native_buffer(from));
+      ASSERT_TRUE(same);
+      EXPECT_TRUE(run_add(device, *same, to));
+      for (const auto& overlapping : {from, *same}) {
+        const auto result = run_add(device, from, overlapping);
+        ASSERT_FALSE(result) << unified << told;
+        EXPECT_EQ(result.error().code, Errc::overlap);
+      }
+    }
+  }
+  sim_metal::configure({});
 }
 
 TEST(MetalInterop, SemaphoresAndSharedEventsFollowEachOther) {

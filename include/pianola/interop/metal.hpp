@@ -17,12 +17,12 @@ void* native_device(const Device& device);
 /// The id<MTLCommandQueue> that the queue commits to, not retained; null if it is of another backend. Work
 /// committed to it directly runs between submissions, in the order of commits.
 void* native_queue(const Queue& queue);
-/// The id<MTLBuffer>, not retained; null if the buffer is of another backend. Its length may be a few bytes more.
+/// The id<MTLBuffer>, not retained; null if the buffer is of another backend.
 void* native_buffer(const Buffer& buffer);
 
 /// A buffer over an id<MTLBuffer> of this device, which is retained. It must be hazard-tracked.
 /// Errors: invalid_argument (null, a device of another backend, a buffer of another device), unsupported (an
-/// untracked buffer).
+/// untracked buffer, or one over memory of the host that another buffer of the device has).
 Result<Buffer> import_buffer(const Device& device, void* native_buffer, std::shared_ptr<void> owner = {});
 
 /// The semaphore reaches `value` once the id<MTLSharedEvent> has reached `event_value`.

@@ -11,13 +11,14 @@ namespace sim_metal {
 /// Blit offsets and sizes: multiples of 4 (Macs with AMD or Intel GPUs) or any byte (Apple GPUs).
 enum class AlignmentRule : uint8_t { mac, apple };
 
-/// The first use reads SIM_METAL_ALIGNMENT (mac, apple), SIM_METAL_MEMORY (unified, discrete),
-/// SIM_METAL_SEED and SIM_METAL_STRICT (1: abort at the first finding) from the environment.
+/// The first use reads SIM_METAL_ALIGNMENT (mac, apple), SIM_METAL_MEMORY (unified, discrete), SIM_METAL_ADDRESSES
+/// (none), SIM_METAL_SEED and SIM_METAL_STRICT (1: abort at the first finding) from the environment.
 struct Settings {
   AlignmentRule alignment = AlignmentRule::mac;
   bool unified_memory = true;
   bool has_device = true;
   bool argument_buffers = true;  ///< of tier 2; else of tier 1
+  bool gpu_addresses = true;     ///< else gpuAddress is 0, as where a device tells none
   bool strict = false;
   bool execute = true;  ///< false: committed work completes without being run, for encoding benchmarks
   uint32_t seed = 1;    ///< orders whatever Metal leaves unordered

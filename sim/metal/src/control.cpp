@@ -37,6 +37,7 @@ State::State() {
   };
   if (is("SIM_METAL_ALIGNMENT", "apple")) settings.alignment = AlignmentRule::apple;
   if (is("SIM_METAL_MEMORY", "discrete")) settings.unified_memory = false;
+  if (is("SIM_METAL_ADDRESSES", "none")) settings.gpu_addresses = false;
   settings.strict = is("SIM_METAL_STRICT", "1");
   if (const char* seed = std::getenv("SIM_METAL_SEED")) {
     settings.seed = static_cast<uint32_t>(std::strtoul(seed, nullptr, 0));

@@ -66,7 +66,7 @@ namespace msl = sim_metal::msl;
   if (buffer != nil && offset >= buffer.length) {
     report("bounds", "argument buffer: offset %lu is past the end of the buffer", offset);
   }
-  const uint64_t address = buffer != nil ? buffer.gpuAddress + offset : 0;
+  const uint64_t address = buffer != nil ? ((SimMetalBuffer*)buffer)->_memory->address() + offset : 0;
   std::memcpy(slot, &address, sizeof address);
 }
 - (void)setBuffers:(const id<MTLBuffer>[])buffers offsets:(const NSUInteger[])offsets withRange:(NSRange)range {

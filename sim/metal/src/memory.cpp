@@ -22,6 +22,8 @@ std::map<uintptr_t, Memory*>& registry() {
   return *it;
 }
 std::atomic<uint32_t> next_id{1};
+/// Memory of the host is mapped anew for each buffer over it, so the device's address is none of the host's.
+std::atomic<uint64_t> next_mapping{uint64_t{1} << 52U};
 
 /// Zeroed pages that cost nothing until they are touched.
 void* map_pages(size_t size) {
@@ -36,6 +38,7 @@ Memory::Memory(size_t length, void* no_copy) : length_(length), id_(next_id++) {
   shadow_ = static_cast<Shadow*>(map_pages(length * sizeof(Shadow)));
   if (no_copy != nullptr) {
     base_ = static_cast<uint8_t*>(no_copy);
+    gpu_address_ = next_mapping.fetch_add((length / page + 1) * page);
   } else {
     void* at = nullptr;
     if (posix_memalign(&at, page, length + 2 * red_zone) != 0) {
@@ -44,6 +47,7 @@ Memory::Memory(size_t length, void* no_copy) : length_(length), id_(next_id++) {
     }
     allocation_ = at;
     base_ = static_cast<uint8_t*>(at) + red_zone;
+    gpu_address_ = address();
     std::memset(base_, 0xA5, length);  // new memory holds no zeros that a program could rely on
   }
   const std::lock_guard lock(registry_mutex);

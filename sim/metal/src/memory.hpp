@@ -29,6 +29,8 @@ class Memory {
   uint8_t* base() const { return base_; }
   size_t length() const { return length_; }
   uintptr_t address() const { return reinterpret_cast<uintptr_t>(base_); }
+  /// What the device calls it: kernels can follow it only if the memory is the device's own.
+  uint64_t gpu_address() const { return gpu_address_; }
   bool contains(uintptr_t at) const { return at >= address() && at < address() + length_; }
   Shadow& shadow(size_t byte) { return shadow_[byte]; }
   std::string name() const;
@@ -41,6 +43,7 @@ class Memory {
   size_t length_;
   uint8_t* base_ = nullptr;
   void* allocation_ = nullptr;
+  uint64_t gpu_address_ = 0;
   Shadow* shadow_ = nullptr;
   uint32_t id_;
 };

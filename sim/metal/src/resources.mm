@@ -63,7 +63,7 @@ NSError* sim_metal_error(NSString* domain, NSInteger code, const std::string& te
   return _memory->length();
 }
 - (uint64_t)gpuAddress {
-  return _memory->address();
+  return sim_metal::settings().gpu_addresses ? _memory->gpu_address() : 0;
 }
 - (MTLStorageMode)storageMode {
   return (MTLStorageMode)((_options >> 4) & 15);

@@ -15,6 +15,7 @@
 
 #include "backend/backend.hpp"
 #include "backend/host_queue.hpp"
+#include "backend/metal/buffer_table.hpp"
 #include "backend/metal/kernels.hpp"
 #include "backend/metal/lower.hpp"
 #include "backend/metal/ref.hpp"
@@ -45,7 +46,11 @@ struct Bound {
 
 class MetalMemory final : public Memory {
  public:
+  /// Errors: unsupported (another buffer lies over the same memory of the host).
+  static Result<std::unique_ptr<Memory>> make(MetalDevice& device, Ref<id<MTLBuffer>> buffer,
+                                              std::shared_ptr<void> owner);
   MetalMemory(MetalDevice& device, Ref<id<MTLBuffer>> buffer, std::shared_ptr<void> owner);
+  ~MetalMemory() override;
   void* native() const override { return native_; }
   std::byte* host() const override { return host_; }
   Result<> write(uint64_t offset, std::span<const std::byte> bytes) override;
@@ -56,7 +61,7 @@ class MetalMemory final : public Memory {
   MetalDevice& device_;
   std::shared_ptr<void> owner_;  ///< outlives the buffer, which may lie over its memory
   Ref<id<MTLBuffer>> buffer_;
-  std::byte* native_ = nullptr;
+  std::byte* native_ = nullptr;  ///< set once it is in the device's table
   std::byte* host_ = nullptr;
 };
 
@@ -156,7 +161,7 @@ class MetalDevice final : public Device {
   CommandQueue& queue(uint32_t index) override { return *queues_[index]; }
   Result<std::unique_ptr<Memory>> allocate(uint64_t size, MemoryKind kind) override;
   Result<std::unique_ptr<Memory>> import(const NativeMemory& memory) override;
-  /// Errors: unsupported (a buffer without hazard tracking), out_of_memory.
+  /// Errors: unsupported (a buffer without hazard tracking, one over memory that another has), out_of_memory.
   Result<std::unique_ptr<Memory>> import(id<MTLBuffer> native, std::shared_ptr<void> owner);
   Result<std::shared_ptr<Executable>> make_executable(const Plan& plan, const InstantiateOptions& options,
                                                       const std::shared_ptr<const Bindings>& defaults) override;
@@ -164,6 +169,7 @@ class MetalDevice final : public Device {
   id<MTLDevice> native() const { return device_.get(); }
   const Target& target() const { return target_; }
   PipelineCache& pipelines() { return pipelines_; }
+  BufferTable& buffers() { return buffers_; }
   bool has_argument_buffers() const { return has_argument_buffers_; }
   /// Copies these bytes and touches no other, blocking. The places lie alike within 16 bytes.
   /// Errors: out_of_memory, execution_failed, device_lost, those of PipelineCache::get.
@@ -178,6 +184,7 @@ class MetalDevice final : public Device {
   Target target_;
   bool has_argument_buffers_ = false;
   Loss loss_;
+  BufferTable buffers_;
   PipelineCache pipelines_;
   Ref<id<MTLCommandQueue>> transfer_queue_;  ///< for reads and writes of private memory
   std::vector<std::unique_ptr<MetalQueue>> queues_;

@@ -18,10 +18,25 @@ constexpr uint64_t block = 16;
 }  // namespace
 
 MetalMemory::MetalMemory(MetalDevice& device, Ref<id<MTLBuffer>> buffer, std::shared_ptr<void> owner)
-    : device_(device), owner_(std::move(owner)), buffer_(std::move(buffer)) {
-  native_ = reinterpret_cast<std::byte*>([buffer_.get() gpuAddress]);
+    : device_(device), owner_(std::move(owner)), buffer_(std::move(buffer)) {}
+
+MetalMemory::~MetalMemory() {
+  if (native_ != nullptr) device_.buffers().remove((void*)buffer());
+}
+
+Result<std::unique_ptr<Memory>> MetalMemory::make(MetalDevice& device, Ref<id<MTLBuffer>> buffer,
+                                                  std::shared_ptr<void> owner) {
+  auto memory = std::make_unique<MetalMemory>(device, std::move(buffer), std::move(owner));
+  id<MTLBuffer> native = memory->buffer();
+  const bool is_private = [native storageMode] == MTLStorageModePrivate;
+  auto* const host = is_private ? nullptr : static_cast<std::byte*>([native contents]);
+  const auto address = device.buffers().add(
+      {.buffer = (void*)native, .gpu_address = [native gpuAddress], .host = host, .size = [native length]});
+  if (!address) return address.error();
+  memory->native_ = *address;
   // What is managed would have to be synchronised; it is copied like private memory.
-  if ([buffer_.get() storageMode] == MTLStorageModeShared) host_ = static_cast<std::byte*>([buffer_.get() contents]);
+  if ([native storageMode] == MTLStorageModeShared) memory->host_ = host;
+  return std::unique_ptr<Memory>(std::move(memory));
 }
 
 Result<> MetalMemory::write(uint64_t offset, std::span<const std::byte> bytes) {
@@ -63,7 +78,7 @@ Result<std::unique_ptr<Memory>> MetalDevice::allocate(uint64_t size, MemoryKind 
       if (!buffer) {
         return call_error(Errc::out_of_memory, "newBufferWithLength", fmt::format("no buffer of {} bytes", size), nil);
       }
-      return std::unique_ptr<Memory>(std::make_unique<MetalMemory>(*this, std::move(buffer), nullptr));
+      return MetalMemory::make(*this, std::move(buffer), nullptr);
     }
   });
 }
@@ -71,6 +86,11 @@ Result<std::unique_ptr<Memory>> MetalDevice::allocate(uint64_t size, MemoryKind 
 /// A pointer of the host. Metal maps whole pages, so the last one is mapped to its end; nothing is written there.
 Result<std::unique_ptr<Memory>> MetalDevice::import(const NativeMemory& memory) {
   if (auto is_there = loss_.check(); !is_there) return is_there.error();
+  if (buffers_.is_of_device(memory.pointer)) {
+    return Error{
+        .code = Errc::unsupported,
+        .message = fmt::format("Metal imports memory of the host, {} is an address of the device's", memory.pointer)};
+  }
   const auto page = static_cast<uint64_t>(getpagesize());
   if (reinterpret_cast<uintptr_t>(memory.pointer) % page != 0) {
     return Error{.code = Errc::unsupported,
@@ -93,7 +113,7 @@ Result<std::unique_ptr<Memory>> MetalDevice::import(const NativeMemory& memory) 
         return call_error(Errc::out_of_memory, "newBufferWithBytesNoCopy",
                           fmt::format("no buffer over {} bytes of the host", memory.size), nil);
       }
-      return std::unique_ptr<Memory>(std::make_unique<MetalMemory>(*this, std::move(buffer), memory.owner));
+      return MetalMemory::make(*this, std::move(buffer), memory.owner);
     }
   });
 }
@@ -103,10 +123,7 @@ Result<std::unique_ptr<Memory>> MetalDevice::import(id<MTLBuffer> native, std::s
   if ([native hazardTrackingMode] == MTLHazardTrackingModeUntracked) {
     return Error{.code = Errc::unsupported, .message = "import of a buffer without hazard tracking"};
   }
-  return guarded([&]() -> Result<std::unique_ptr<Memory>> {
-    auto buffer = Ref<id<MTLBuffer>>::retained(native);
-    return std::unique_ptr<Memory>(std::make_unique<MetalMemory>(*this, std::move(buffer), std::move(owner)));
-  });
+  return guarded([&] { return MetalMemory::make(*this, Ref<id<MTLBuffer>>::retained(native), std::move(owner)); });
 }
 
 }  // namespace pianola::backend::metal
