@@ -109,10 +109,14 @@ Result<ArgumentBuffers> MetalExecutable::argument_buffers(const std::shared_ptr<
 
 Result<ArgumentBuffer> MetalExecutable::argument_buffer(uint32_t set, const Bindings& bindings) {
   const ArgumentSet& arguments = program.argument_sets[set];
-  Content content(arguments.count);
+  Content content;
+  content.reserve(2 * arguments.count);
   for (uint32_t i = 0; i < arguments.count; ++i) {
     const Place& place = program.arguments[arguments.first + i].place;
-    content[i] = reinterpret_cast<uint64_t>(bindings.slots[place.slot].address) + place.offset;
+    const BoundSlot& slot = bindings.slots[place.slot];
+    content.push_back(reinterpret_cast<uint64_t>(slot.address) + place.offset);
+    // What Metal encodes may hold the buffer's end: memory that has an address again is another buffer.
+    content.push_back([static_cast<MetalMemory*>(slot.memory)->buffer() length] - slot.offset);
   }
   const auto key = std::pair(arguments.kernel, std::move(content));
   if (const auto found = known_.find(key); found != known_.end()) return found->second;
