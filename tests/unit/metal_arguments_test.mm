@@ -87,6 +87,35 @@ TEST_F(MetalArguments, BuffersBehindArgumentBuffersAreDeclaredInEachEncoderForEv
   EXPECT_EQ(first(y), once * 40 * 40 + 2);
 }
 
+// Metal orders encoders by the memory that they declare, and a pointer declares none.
+TEST_F(MetalArguments, AnOpaqueKernelMayFollowAPointerIntoAnySlot) {
+  const char* source = R"(
+struct Target { device uint* at; };
+kernel void follow(device const Target* target [[buffer(0)]]) { *target->at += 1; }
+)";
+  KernelInfo follow{.name = "follow", .workgroup = {1, 1, 1}, .opaque = true};
+  follow.bindings = {{.name = "target", .binding = 0, .access = Access::in, .element_size = 8}};
+  const auto kernels = library_of({follow}, prologue + std::string(source));
+  constexpr uint64_t big = uint64_t{8} << 20;
+  const auto x = *device.allocate(big), y = *device.allocate(big);
+  auto target = *device.allocate(8);
+  const auto address = reinterpret_cast<uint64_t>(x.native_pointer());
+  ASSERT_TRUE(target.write(0, std::span(&address, 1)));
+  Recorder rec;
+  const auto to = rec.buffer(x), from = rec.buffer(y);
+  rec.fill(to, uint8_t{1}).barrier();
+  for (int i = 0; i < 2; ++i) {
+    rec.dispatch(kernels["follow"], {.groups = {1}, .bindings = {rec.buffer(target)}}).barrier();
+  }
+  rec.copy(from, to);
+  const auto graph = device.instantiate(*rec.finish());
+  ASSERT_TRUE(graph);
+  EXPECT_NE(graph->native_description().find("3 encoders, 2 switches"), std::string::npos)
+      << graph->native_description();
+  EXPECT_TRUE((*device.queue().submit(*graph)).wait());
+  EXPECT_EQ(first(y), 0x01010103U);
+}
+
 TEST_F(MetalArguments, ConstantsThatAreSetAreNotSetAgain) {
   const auto kernels = test_kernels();
   const auto x = buffer(std::vector<uint32_t>(32)), y = buffer(std::vector<uint32_t>(32));

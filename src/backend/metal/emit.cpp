@@ -208,6 +208,10 @@ bool Emitter::needs_earlier_encoder(const Range& counts) const {
          });
 }
 
+bool Emitter::is_opaque(const DispatchCommand& command) const {
+  return commands_.libraries[command.library].kernels()[command.entry].opaque;
+}
+
 void Emitter::note_writes(const DispatchCommand& command) {
   for (const Range& range : command.bindings()) {
     if (writes(static_cast<Access>(range.tag))) written_.push_back(range);
@@ -215,8 +219,7 @@ void Emitter::note_writes(const DispatchCommand& command) {
   for (const Range& range : command.uses()) {
     if (writes(static_cast<Access>(range.tag))) written_.push_back(range);
   }
-  const KernelInfo& info = commands_.libraries[command.library].kernels()[command.entry];
-  written_anywhere_ = written_anywhere_ || info.opaque;
+  written_anywhere_ = written_anywhere_ || is_opaque(command);
 }
 
 /// Padded to 16. The bytes that the dispatch before has are not stored again.
@@ -260,6 +263,16 @@ uint32_t Emitter::argument_set(uint32_t kernel, const DispatchCommand& command) 
   return known->second;
 }
 
+/// An opaque kernel may follow a pointer to any slot. Metal makes resident, and keeps in order across encoders, what it
+/// is told of.
+uint32_t Emitter::use_of_everything() {
+  if (!all_slots_) {
+    all_slots_ = static_cast<uint32_t>(program_.uses.size());
+    for (uint32_t slot = 0; slot < commands_.slots.size(); ++slot) program_.uses.push_back({{slot, 0}, Access::inout});
+  }
+  return *all_slots_;
+}
+
 DispatchExtra Emitter::extra_of(const DispatchStep& out, const DispatchCommand& command) {
   DispatchExtra extra;
   extra.named_groups = command.header.flags & 7U;
@@ -268,8 +281,13 @@ DispatchExtra Emitter::extra_of(const DispatchStep& out, const DispatchCommand& 
   if (command.bindings().size() > max_direct_buffers) extra.argument_set = argument_set(out.kernel, command);
   extra.first_use = static_cast<uint32_t>(program_.uses.size());
   extra.use_count = command.use_count;
-  for (const Range& range : command.uses()) {
-    program_.uses.push_back({place_of(range), static_cast<Access>(range.tag)});
+  if (is_opaque(command)) {
+    extra.first_use = use_of_everything();
+    extra.use_count = static_cast<uint32_t>(commands_.slots.size());
+  } else {
+    for (const Range& range : command.uses()) {
+      program_.uses.push_back({place_of(range), static_cast<Access>(range.tag)});
+    }
   }
   extra.first_named = static_cast<uint32_t>(program_.named.size());
   extra.named_count = command.named_count;
@@ -312,7 +330,8 @@ void Emitter::dispatch(const DispatchCommand& command) {
   add_bindings(out, command);
   add_constants(out, command.constants());
   const bool is_plain = (command.header.flags & 7U) == 0 && !command.is_indirect() && command.use_count == 0 &&
-                        command.named_count == 0 && command.bindings().size() <= max_direct_buffers;
+                        command.named_count == 0 && command.bindings().size() <= max_direct_buffers &&
+                        !is_opaque(command);
   if (!is_plain) {
     out.extra = static_cast<uint32_t>(program_.extras.size());
     program_.extras.push_back(extra_of(out, command));

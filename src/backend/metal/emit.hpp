@@ -44,6 +44,8 @@ class Emitter {
   void add_bindings(DispatchStep& out, const DispatchCommand& command);
   DispatchExtra extra_of(const DispatchStep& out, const DispatchCommand& command);
   uint32_t argument_set(uint32_t kernel, const DispatchCommand& command);
+  bool is_opaque(const DispatchCommand& command) const;
+  uint32_t use_of_everything();
   bool needs_earlier_encoder(const Range& counts) const;
   Place checked_counts(const Range& counts);
   void note_writes(const DispatchCommand& command);
@@ -55,8 +57,9 @@ class Emitter {
   const PlanNode* node_ = nullptr;
   bool barrier_everything_ = false;
   std::vector<uint32_t> barrier_slots_;
-  std::vector<Range> written_;     ///< by the dispatches of the open compute encoder
-  bool written_anywhere_ = false;  ///< one of them is opaque
+  std::vector<Range> written_;         ///< by the dispatches of the open compute encoder
+  bool written_anywhere_ = false;      ///< one of them is opaque
+  std::optional<uint32_t> all_slots_;  ///< first of Program::uses that are all slots
   std::map<std::pair<uint32_t, std::vector<Argument>>, uint32_t> argument_sets_;  ///< by kernel and arguments
 };
 
