@@ -92,6 +92,32 @@ TEST_F(MetalBackend, AMissingEntryIsNamed) {
   expect_error(run(rec), Errc::missing_kernel, "no function 'add'");
 }
 
+TEST_F(MetalBackend, CompiledCodeGoesBeforeTextAndIsLoadedFromMemory) {
+  const auto compiled = "MTLB" + (prologue + std::string(add_source));
+  const auto memory = buffer(256), result = buffer(256);
+  for (const bool text_first : {true, false}) {
+    std::vector<MetalCode> objects = {{ObjectFormat::metallib, compiled}};
+    objects.insert(text_first ? objects.begin() : objects.end(),
+                   {ObjectFormat::msl, "kernel void add() { nosuch(); }"});
+    Recorder rec;
+    rec.dispatch(library_of({add_info("add", 32)}, objects)["add"], add(rec.buffer(memory), rec.buffer(result)));
+    EXPECT_TRUE(run(rec));
+  }
+}
+
+TEST_F(MetalBackend, DamagedCompiledCodeAndMissingEntriesInItAreNamed) {
+  const auto run_add = [&](const std::string& bytes) {
+    Recorder rec;
+    const auto x = rec.buffer(buffer(256)), y = rec.buffer(buffer(256));
+    rec.dispatch(library_of({add_info("add", 32)}, {MetalCode{ObjectFormat::metallib, bytes}})["add"], add(x, y));
+    return run(rec);
+  };
+  expect_error(run_add("MTLX damaged"), Errc::compile_failed, "Invalid library file");
+  expect_error(run_add("MTLX damaged"), Errc::compile_failed, "kernel 'add'");
+  expect_error(run_add("MTLB" + std::string(prologue) + "kernel void other(device int* p [[buffer(0)]]) { *p = 1; }"),
+               Errc::missing_kernel, "no function 'add'");
+}
+
 TEST_F(MetalBackend, AWorkgroupOverThePipelinesLimitIsRefusedWithTheLimit) {
   sim_metal::Settings small;
   small.max_threads_per_pipeline = 64;

@@ -64,12 +64,19 @@ kernel void counts(device uint* to [[buffer(0)]], constant uint& n [[buffer(30)]
 }
 )";
 
-/// A library whose kernels all come from this Metal source.
-inline KernelLibrary library_of(std::vector<KernelInfo> kernels, const std::string& source) {
+struct MetalCode {
+  ObjectFormat format = ObjectFormat::msl;
+  std::string bytes;
+};
+
+/// A library with each kernel in each of these objects.
+inline KernelLibrary library_of(std::vector<KernelInfo> kernels, const std::vector<MetalCode>& objects) {
   format::LibraryContents contents{.name = "metal test", .kernels = std::move(kernels)};
-  format::ObjectContents object{.format = ObjectFormat::msl, .arch = "msl", .bytes = bytes_of_text(source)};
-  for (uint32_t i = 0; i < contents.kernels.size(); ++i) object.entries.push_back({i, contents.kernels[i].name});
-  contents.objects.push_back(std::move(object));
+  for (const MetalCode& code : objects) {
+    format::ObjectContents object{.format = code.format, .arch = "msl", .bytes = bytes_of_text(code.bytes)};
+    for (uint32_t i = 0; i < contents.kernels.size(); ++i) object.entries.push_back({i, contents.kernels[i].name});
+    contents.objects.push_back(std::move(object));
+  }
   const auto image = format::write_library(contents);
   if (!image) {
     ADD_FAILURE() << to_string(image.error());
@@ -78,6 +85,11 @@ inline KernelLibrary library_of(std::vector<KernelInfo> kernels, const std::stri
   auto library = KernelLibrary::from_bytes(*image);
   if (!library) ADD_FAILURE() << to_string(library.error());
   return library ? *library : KernelLibrary();
+}
+
+/// A library whose kernels all come from this Metal source.
+inline KernelLibrary library_of(std::vector<KernelInfo> kernels, const std::string& source) {
+  return library_of(std::move(kernels), std::vector<MetalCode>{{ObjectFormat::msl, source}});
 }
 
 /// add, counts (three group counts: n, 1, 1) and sum40.

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "control.hpp"
+#include "dispatch.h"
 #include "objects.h"
 
 using sim_metal::report;
@@ -49,6 +50,23 @@ SimMetalEvent* make_event(SimMetalDevice* device) {
 
 void set_error(NSError** error, NSString* domain, NSInteger code, const std::string& text) {
   if (error != nullptr) *error = sim_metal_error(domain, code, text);
+}
+
+SimMetalLibrary* make_library(SimMetalDevice* device, const std::string& source, const msl::Macros& macros,
+                              NSError** error) {
+  if (sim_metal::shall_fail()) {
+    set_error(error, MTLLibraryErrorDomain, MTLLibraryErrorInternal, "fault asked for by the test");
+    return nil;
+  }
+  auto compiled = msl::compile(source, macros);
+  if (compiled.index() == 1) {
+    set_error(error, MTLLibraryErrorDomain, MTLLibraryErrorCompileFailure, std::get<1>(compiled));
+    return nil;
+  }
+  SimMetalLibrary* library = [SimMetalLibrary new];
+  library->_device = device;
+  library->_library = std::get<0>(compiled);
+  return library;
 }
 
 }  // namespace
@@ -115,29 +133,21 @@ void set_error(NSError** error, NSString* domain, NSInteger code, const std::str
   return buffer;
 }
 - (id<MTLLibrary>)newLibraryWithSource:(NSString*)source options:(MTLCompileOptions*)options error:(NSError**)error {
-  if (sim_metal::shall_fail()) {
-    set_error(error, MTLLibraryErrorDomain, MTLLibraryErrorInternal, "fault asked for by the test");
-    return nil;
-  }
   msl::Macros macros;
   for (NSString* name in options.preprocessorMacros) {
     NSString* value = [[options.preprocessorMacros objectForKey:name] description];
     macros[[name UTF8String]] = [value UTF8String];
   }
-  auto compiled = msl::compile([source UTF8String], macros);
-  if (compiled.index() == 1) {
-    set_error(error, MTLLibraryErrorDomain, MTLLibraryErrorCompileFailure, std::get<1>(compiled));
+  return make_library(self, [source UTF8String], macros, error);
+}
+/// A metallib of the software Metal is the four bytes that real ones begin with, then source text.
+- (id<MTLLibrary>)newLibraryWithData:(dispatch_data_t)data error:(NSError**)error {
+  const std::string& bytes = ((SimDispatchData*)data)->_bytes;
+  if (!bytes.starts_with("MTLB")) {
+    set_error(error, MTLLibraryErrorDomain, MTLLibraryErrorInternal, "Invalid library file");
     return nil;
   }
-  SimMetalLibrary* library = [SimMetalLibrary new];
-  library->_device = self;
-  library->_library = std::get<0>(compiled);
-  return library;
-}
-- (id<MTLLibrary>)newLibraryWithURL:(NSURL*)url error:(NSError**)error {
-  set_error(error, MTLLibraryErrorDomain, MTLLibraryErrorUnsupported,
-            std::string("the software Metal reads no metallib files: ") + [[url path] UTF8String]);
-  return nil;
+  return make_library(self, bytes.substr(4), {}, error);
 }
 - (id<MTLComputePipelineState>)newComputePipelineStateWithFunction:(id<MTLFunction>)function error:(NSError**)error {
   if (function == nil) report("compute", "newComputePipelineStateWithFunction: nil");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/metal/kernels.hpp"
 
+#include <dispatch/dispatch.h>
 #include <fmt/format.h>
 
 #include <optional>
@@ -28,15 +29,11 @@ std::optional<Found> find_code(const KernelLibrary& library, uint32_t entry) {
   return found;
 }
 
-/// A metallib is loaded from a file: loading from memory needs libdispatch, which not every build has.
-id<MTLLibrary> library_from_bytes(id<MTLDevice> device, std::span<const std::byte> bytes, NSError** error) {
-  NSString* name =
-      [NSString stringWithFormat:@"pianola-%@.metallib", [[NSProcessInfo processInfo] globallyUniqueString]];
-  NSString* path = [NSTemporaryDirectory() stringByAppendingPathComponent:name];
-  NSData* data = [NSData dataWithBytes:bytes.data() length:bytes.size()];
-  if (![data writeToFile:path atomically:NO]) return nil;
-  id<MTLLibrary> library = [device newLibraryWithURL:[NSURL fileURLWithPath:path] error:error];
-  [[NSFileManager defaultManager] removeItemAtPath:path error:nullptr];
+Ref<id<MTLLibrary>> library_from_bytes(id<MTLDevice> device, std::span<const std::byte> bytes, NSError** error) {
+  dispatch_data_t data = dispatch_data_create(bytes.data(), bytes.size(), nullptr, DISPATCH_DATA_DESTRUCTOR_DEFAULT);
+  if (data == nil) return {};
+  Ref<id<MTLLibrary>> library([device newLibraryWithData:data error:error]);
+  dispatch_release(data);
   return library;
 }
 
@@ -48,9 +45,9 @@ Result<id<MTLLibrary>> PipelineCache::load(Loaded& loaded, size_t index, const s
   const CodeObject& code = loaded.library.objects()[index];
   NSError* error = nil;
   if (code.format == ObjectFormat::metallib) {
-    object.library = Ref<id<MTLLibrary>>(library_from_bytes(device_, code.bytes, &error));
+    object.library = library_from_bytes(device_, code.bytes, &error);
     if (object.library) return object.library.get();
-    return call_error(Errc::compile_failed, "newLibraryWithURL", fmt::format("kernel '{}': metallib", kernel), error);
+    return call_error(Errc::compile_failed, "newLibraryWithData", fmt::format("kernel '{}': metallib", kernel), error);
   }
   const auto source = to_ns_string({reinterpret_cast<const char*>(code.bytes.data()), code.bytes.size()});
   MTLCompileOptions* options = [[MTLCompileOptions new] autorelease];

@@ -4,6 +4,7 @@
 // real SDK); behaviour is in sim/metal/src.
 #pragma once
 #import <Metal/MTLTypes.h>
+#include <dispatch/dispatch.h>
 
 @class MTLCommandBufferDescriptor, MTLCompileOptions, MTLSharedEventListener;
 @protocol MTLArgumentEncoder
@@ -177,7 +178,7 @@ typedef void (^MTLSharedEventNotificationBlock)(id<MTLSharedEvent>, uint64_t val
                                   options:(MTLResourceOptions)options
                               deallocator:(void (^)(void* pointer, NSUInteger length))deallocator;
 - (id<MTLLibrary>)newLibraryWithSource:(NSString*)source options:(MTLCompileOptions*)options error:(NSError**)error;
-- (id<MTLLibrary>)newLibraryWithURL:(NSURL*)url error:(NSError**)error;
+- (id<MTLLibrary>)newLibraryWithData:(dispatch_data_t)data error:(NSError**)error;
 - (id<MTLComputePipelineState>)newComputePipelineStateWithFunction:(id<MTLFunction>)function error:(NSError**)error;
 - (id<MTLEvent>)newEvent;
 - (id<MTLSharedEvent>)newSharedEvent;
