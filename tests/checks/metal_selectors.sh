@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# scripts/check-metal-selectors finds a value, a selector and a type that differ.
+# scripts/check-metal-selectors finds values, selectors, functions, structs and types that differ.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 scratch=$(mktemp -d)
@@ -21,5 +21,17 @@ expect agree "the same headers"
 expect differ "another value" MTLTypes.h 's/MTLStorageModePrivate = 2/MTLStorageModePrivate = 3/'
 expect differ "a missing selector" Metal.h '/synchronizeResource/d'
 expect differ "another type" Metal.h 's/property(readonly) NSUInteger length/property(readonly) NSString *length/'
+expect differ "another scalar type" Metal.h 's/property(readonly) NSUInteger length/property(readonly) uint32_t length/'
+expect differ "another type of an argument" Metal.h 's/value:(uint8_t)value/value:(uint16_t)value/'
+expect differ "another pointer" Metal.h 's/(const void\*)bytes length:(NSUInteger)length atIndex/(void*)bytes length:(NSUInteger)length atIndex/'
+expect differ "another result" Metal.h 's/(BOOL)supportsFamily/(int)supportsFamily/'
+expect differ "a property that is not written any more" Metal.h 's/property(readwrite) uint64_t/property(readonly) uint64_t/'
+expect differ "a protocol that is no other's any more" Metal.h 's/@protocol MTLSharedEvent <MTLEvent>/@protocol MTLSharedEvent <NSObject>/'
+expect differ "a missing function" Metal.h '/MTLCopyAllDevices/d'
+expect differ "another result of a function" Metal.h 's/NSArray\* MTLCopyAllDevices/NSUInteger MTLCopyAllDevices/'
+expect differ "a missing constant" MTLTypes.h '/MTLLibraryErrorDomain/d'
+expect differ "another member" MTLTypes.h 's/NSUInteger width, height, depth/NSUInteger width, depth, height/'
+expect differ "a longer array" MTLTypes.h 's/threadgroupsPerGrid\[3\]/threadgroupsPerGrid[4]/'
+expect differ "a narrower member" MTLTypes.h 's/  uint32_t threadgroupsPerGrid/  uint16_t threadgroupsPerGrid/'
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
