@@ -51,7 +51,11 @@ Result<id<MTLLibrary>> PipelineCache::load(Loaded& loaded, size_t index, const s
   }
   const auto source = to_ns_string({reinterpret_cast<const char*>(code.bytes.data()), code.bytes.size()});
   MTLCompileOptions* options = [[MTLCompileOptions new] autorelease];
-  options.fastMathEnabled = NO;  // the same floats as elsewhere, within the stated accuracy
+  // The same floats as elsewhere, within the stated accuracy. What newer systems have instead, older ones lack.
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+  options.fastMathEnabled = NO;
+#pragma clang diagnostic pop
   object.library = Ref<id<MTLLibrary>>([device_ newLibraryWithSource:source.get() options:options error:&error]);
   if (object.library) return object.library.get();
   return call_error(Errc::compile_failed, "newLibraryWithSource", fmt::format("kernel '{}'", kernel), error);

@@ -53,7 +53,7 @@ typedef void (^MTLSharedEventNotificationBlock)(id<MTLSharedEvent>, uint64_t val
   MTLLanguageVersion _languageVersion;
 }
 @property(copy, nonatomic) NSDictionary* preprocessorMacros;
-@property(nonatomic) BOOL fastMathEnabled;
+@property(nonatomic) BOOL fastMathEnabled __attribute__((deprecated));
 @property(nonatomic) MTLLanguageVersion languageVersion;
 @end
 @protocol MTLLibrary <NSObject>
