@@ -52,6 +52,9 @@ Result<ClangOutput> run_clang(const Source& source, const Target& target, const 
 Result<ClangOutput> preprocess(const Source& source, const Target& target, const Toolchain& tools,
                                const std::vector<std::string>& extra);
 
+/// The files that a make rule names, as clang writes it.
+std::vector<std::string> parse_rule(std::string_view rule);
+
 /// A compile_failed that names file and target.
 Error compile_error(const Source& source, const Target& target, std::string_view text);
 

@@ -49,7 +49,7 @@ Result<std::vector<std::byte>> run_glslang(const Source& source, const Target& t
       tools.programs.glslang, "--quiet", "-V", "--target-env", std::string(target.arch), "-e", name,
       "--source-entrypoint",  "main"};
   const std::string text = without_lines(glsl);
-  if (auto found = tools.cache.find_text(how, text); found) return std::move(*found);
+  if (auto found = tools.cache.find(how, text); found) return std::move(*found);
   const auto folder = TemporaryFolder::make();
   if (!folder) return folder.error();
   const std::string input = folder->file("kernel.comp");
@@ -62,7 +62,7 @@ Result<std::vector<std::byte>> run_glslang(const Source& source, const Target& t
     return compile_error(source, target, fmt::format("kernel '{}' is not accepted\n{}", name, result->output));
   }
   auto bytes = read_bytes(folder->file("object"));
-  if (bytes) tools.cache.keep_text(how, text, *bytes);
+  if (bytes) tools.cache.keep(how, text, *bytes);
   return bytes;
 }
 

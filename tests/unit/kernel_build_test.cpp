@@ -2,53 +2,12 @@
 // Building kernel libraries: what is refused, and with which words.
 #include "kernel_build/build.hpp"
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-
 #include "kernel_build/kernel_text.hpp"
 #include "kernel_build/target.hpp"
+#include "kernel_build_fixture.hpp"
 
 namespace pianola::kernel_build {
 namespace {
-
-class KernelBuild : public testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = testing::TempDir() + "pianola_kernel_build_" + std::to_string(getpid());
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::string write(const std::string& name, const std::string& text) const {
-    const std::string path = folder_ + "/" + name;
-    std::ofstream(path) << "#include <pianola/kernel.h>\n" << text;
-    return path;
-  }
-
-  static BuildOptions options(std::vector<std::string> sources, std::vector<std::string> targets) {
-    BuildOptions build;
-    build.name = "test";
-    build.sources = std::move(sources);
-    build.targets = parse_targets(targets).value();
-    build.include_dirs = {PIANOLA_TEST_INCLUDE};
-    return build;
-  }
-
-  static Error error_of(const BuildOptions& build) {
-    const auto built = build_kernels(build);
-    EXPECT_FALSE(built);
-    return built ? Error() : built.error();
-  }
-
-  std::string folder_;
-};
-
-bool has(const Error& error, std::string_view part) {
-  return error.message.find(part) != std::string::npos;
-}
 
 constexpr const char* good = "KERNEL(good, 64, 1, 1, OUT(uint, x))\nPHASE x[GID_X] = 1u; END_PHASE\nEND_KERNEL\n";
 
@@ -103,25 +62,6 @@ TEST_F(KernelBuild, FunctionsOfOtherLibrariesAreRefused) {
   const Error error = error_of(options({path}, {"x86-64"}));
   EXPECT_EQ(error.code, Errc::unsupported);
   EXPECT_TRUE(has(error, "calls.k:3: '__builtin_erff'")) << error.message;
-}
-
-TEST_F(KernelBuild, ALaterBuildTakesUnchangedObjectsFromTheCache) {
-  const std::string path = write("good.k", good);
-  BuildOptions build = options({path}, {"x86-64", "sm_70"});
-  build.cache = folder_ + "/cache";
-  const auto first = build_kernels(build);
-  ASSERT_TRUE(first) << to_string(first.error());
-  const auto kept = std::distance(std::filesystem::directory_iterator(build.cache), {});
-  EXPECT_EQ(kept, 2);
-  const auto second = build_kernels(build);
-  ASSERT_TRUE(second);
-  EXPECT_EQ(first->contents.objects[0].bytes, second->contents.objects[0].bytes);
-  EXPECT_EQ(first->dependencies, second->dependencies);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(build.cache), {}), kept);
-
-  std::ofstream(path, std::ios::app) << "// changed\n";
-  ASSERT_TRUE(build_kernels(build));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(build.cache), {}), 2 * kept);
 }
 
 // Each kernel is another one where the symbol OTHER is defined.
