@@ -143,8 +143,10 @@ Result<BuildResult> build_kernels(const BuildOptions& options) {
 }
 
 Result<> build_library_file(const BuildOptions& options, const std::string& output, const std::string& depfile) {
+  if (auto ok = check_outputs(output, depfile, options.sources); !ok) return ok;
   const auto built = build_kernels(options);
   if (!built) return built.error();
+  if (auto ok = check_outputs(output, depfile, built->dependencies); !ok) return ok;  // headers too
   const auto image = format::write_library(built->contents);
   if (!image) return image.error();
   if (auto ok = write_make_rule(depfile, output, built->dependencies); !ok) return ok;

@@ -36,7 +36,8 @@ struct BuildResult {
 /// text), mismatch (two targets' files disagree about a kernel).
 Result<BuildResult> build_kernels(const BuildOptions& options);
 
-/// Builds and writes the library file; with a `depfile`, the files it depends on as a make rule.
+/// Builds and writes the library file; with a `depfile`, the files it depends on as a make rule. Errors: those of
+/// build_kernels(); before any work, outputs that cannot be written or would be written over what is read.
 Result<> build_library_file(const BuildOptions& options, const std::string& output, const std::string& depfile);
 
 }  // namespace pianola::kernel_build

@@ -19,6 +19,34 @@ Error io_error(const std::string& path, std::string_view what) {
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
+/// Also where one of them does not exist yet.
+bool are_one_file(const std::string& a, const std::string& b) {
+  namespace fs = std::filesystem;
+  std::error_code code;
+  if (fs::equivalent(a, b, code)) return true;
+  const fs::path first = fs::weakly_canonical(fs::absolute(a, code), code);
+  return !first.empty() && first == fs::weakly_canonical(fs::absolute(b, code), code);
+}
+
+Result<> check_output(const std::string& path, std::span<const std::string> inputs) {
+  namespace fs = std::filesystem;
+  std::error_code code;
+  for (const std::string& input : inputs) {
+    if (!are_one_file(path, input)) continue;
+    return Error{.code = Errc::invalid_argument, .message = fmt::format("{} would be written over {}", path, input)};
+  }
+  const fs::file_type type = fs::status(path, code).type();
+  if (type == fs::file_type::directory) return Error{.code = Errc::io, .message = path + " is a folder"};
+  const bool is_replaced = type == fs::file_type::regular || type == fs::file_type::not_found;
+  std::string written = path;
+  if (is_replaced) {
+    const fs::path target = fs::is_symlink(path, code) ? fs::weakly_canonical(path, code) : fs::path(path);
+    written = target.has_parent_path() ? target.parent_path().string() : ".";
+  }
+  if (access(written.c_str(), W_OK) == 0) return {};
+  return io_error(written, fmt::format("cannot write {}", path));
+}
+
 template <class Container>
 Result<Container> read_whole(const std::string& path) {
   const File file(std::fopen(path.c_str(), "rb"), &std::fclose);
@@ -82,6 +110,13 @@ Result<> write_bytes(const std::string& path, std::span<const std::byte> bytes) 
   const fs::path target = fs::canonical(path, code);
   if (code) return Error{.code = Errc::io, .message = fmt::format("{}: {}", path, code.message())};
   return replace(target.string(), bytes);
+}
+
+Result<> check_outputs(const std::string& output, const std::string& depfile, std::span<const std::string> inputs) {
+  if (auto ok = check_output(output, inputs); !ok || depfile.empty()) return ok;
+  std::vector<std::string> taken(inputs.begin(), inputs.end());
+  taken.push_back(output);
+  return check_output(depfile, taken);
 }
 
 Result<> write_make_rule(const std::string& depfile, const std::string& output, std::span<const std::string> files) {

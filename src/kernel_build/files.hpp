@@ -18,6 +18,10 @@ Result<std::string> read_text(const std::string& path);
 /// What is no regular file, such as a pipe, is written to directly.
 Result<> write_bytes(const std::string& path, std::span<const std::byte> bytes);
 
+/// Whether `output` and `depfile` (none if empty) can be written: their folders exist and they are neither each other,
+/// nor folders, nor one of the files that are read. Errors: invalid_argument, io.
+Result<> check_outputs(const std::string& output, const std::string& depfile, std::span<const std::string> inputs);
+
 /// "output: files" for make and ninja, written to `depfile`; none if that is empty.
 Result<> write_make_rule(const std::string& depfile, const std::string& output, std::span<const std::string> files);
 

@@ -228,12 +228,13 @@ Result<> pack_library_file(const std::string& manifest, const std::string& outpu
   const auto parsed = parse_manifest(*text);
   if (!parsed) return failure(parsed.error().code, "{}: {}", manifest, parsed.error().message);
   const std::filesystem::path folder = std::filesystem::path(manifest).parent_path();
+  std::vector<std::string> read = {manifest};
+  for (const ManifestObject& object : parsed->objects) read.push_back((folder / object.file).string());
+  if (auto ok = check_outputs(output, depfile, read); !ok) return ok;
   const auto contents = pack_kernels(*parsed, folder.string());
   if (!contents) return failure(contents.error().code, "{}: {}", manifest, contents.error().message);
   const auto image = format::write_library(*contents);
   if (!image) return image.error();
-  std::vector<std::string> read = {manifest};
-  for (const ManifestObject& object : parsed->objects) read.push_back((folder / object.file).string());
   if (auto ok = write_make_rule(depfile, output, read); !ok) return ok;
   return write_bytes(output, *image);
 }

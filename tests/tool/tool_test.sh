@@ -169,5 +169,36 @@ run "an entry that a file lacks is named with file, kernel and target" 1 \
   kernel pack "$scratch/manifest.json" -o "$scratch/x.pkl"
 pack '{"file": "one.k", "format": "hsaco", "arch": "gfx90a"}'
 run "a file that is no object is named" 1 'corrupt.*manifest.json: one.k: ' kernel pack "$scratch/manifest.json" -o "$scratch/x.pkl"
+# What is read is never written over, by whatever name; nothing is compiled before that is known.
+ln -s one.k "$scratch/also.k"
+mkdir "$scratch/bare"
+printf '%s\n' '#define NUMBER 1u' >"$scratch/number.h"
+sed 's/^#include.*/&\n#include "number.h"/; s/= 1u/= NUMBER/' "$scratch/one.k" >"$scratch/two.k"
+cp -r "$scratch/files" "$scratch/kept"
+cp "$scratch"/*.k "$scratch"/*.h "$scratch/kept"
+pack '{"file": "files/0.sm_70.ptx", "format": "ptx", "arch": "sm_70"}'
+cp "$scratch/manifest.json" "$scratch/kept"
+for arguments in '-o one.k' '-o ./bare/../one.k' '-o also.k' '-o x.pkl --depfile one.k' '-o x.pkl --depfile also.k'; do
+  # shellcheck disable=SC2086
+  (cd "$scratch" && "$pianola" kernel build one.k $arguments --clang no-such-clang) >"$scratch/said" 2>&1
+  claim "a source is not written over: $arguments: $(cat "$scratch/said")" \
+    grep -q 'invalid_argument: .* would be written over .*one.k' "$scratch/said"
+done
+run "the library is not written over its own rule" 1 'x.pkl would be written over .*x.pkl' \
+  kernel build "$scratch/one.k" -o "$scratch/x.pkl" --depfile "$scratch/bare/../x.pkl" --clang no-such-clang
+run "a header is not written over" 1 'number.h would be written over .*number.h' \
+  kernel build "$scratch/two.k" -o "$scratch/number.h"
+run "a folder that is not there is named before anything is compiled" 1 'io: .*/nowhere: cannot write .*/nowhere/x.pkl' \
+  kernel build "$scratch/one.k" -o "$scratch/nowhere/x.pkl" --clang no-such-clang
+run "a folder is no library" 1 'io: .*/bare is a folder' \
+  kernel build "$scratch/one.k" -o "$scratch/bare" --clang no-such-clang
+run "a manifest is not written over" 1 'manifest.json would be written over' \
+  kernel pack "$scratch/manifest.json" -o "$scratch/manifest.json"
+run "a packed file is not written over" 1 '0.sm_70.ptx would be written over' \
+  kernel pack "$scratch/manifest.json" -o "$scratch/files/0.sm_70.ptx"
+for file in one.k two.k number.h manifest.json; do
+  claim "$file is what it was" cmp "$scratch/$file" "$scratch/kept/$file"
+done
+claim "packed files are what they were" cmp "$scratch/files/0.sm_70.ptx" "$scratch/kept/0.sm_70.ptx"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
