@@ -2,6 +2,7 @@
 // pianola-kernelc: builds kernel libraries while Pianola itself is being built. It needs nothing of the library.
 // People use `pianola kernel build`.
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -78,14 +79,17 @@ Result<> run(Arguments arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Arguments arguments;
-  if (!parse(argc, argv, arguments)) {
-    std::fputs(usage, stderr);
-    return 2;
-  }
-  if (const auto ok = run(std::move(arguments)); !ok) {
+  try {
+    Arguments arguments;
+    if (!parse(argc, argv, arguments)) {
+      std::fputs(usage, stderr);
+      return 2;
+    }
+    const auto ok = run(std::move(arguments));
+    if (ok) return 0;
     std::fprintf(stderr, "pianola-kernelc: %s\n", to_string(ok.error()).c_str());
-    return 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "pianola-kernelc: %s\n", error.what());
   }
-  return 0;
+  return 1;
 }

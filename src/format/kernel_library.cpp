@@ -33,6 +33,7 @@ Result<Image> read_file(const std::string& path) {
   if (file == nullptr) return io_error(path, "cannot open");
   if (std::fseek(file.get(), 0, SEEK_END) != 0) return io_error(path, "cannot find its size");
   const long size = std::ftell(file.get());
+  if (size == std::numeric_limits<long>::max()) errno = EISDIR;  // what a folder tells on Linux
   if (size < 0 || size == std::numeric_limits<long>::max()) return io_error(path, "cannot find its size");
   if (std::fseek(file.get(), 0, SEEK_SET) != 0) return io_error(path, "cannot read");
   Image image{.bytes = nullptr, .size = static_cast<size_t>(size)};

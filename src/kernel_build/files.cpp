@@ -51,13 +51,17 @@ template <class Container>
 Result<Container> read_whole(const std::string& path) {
   const File file(std::fopen(path.c_str(), "rb"), &std::fclose);
   if (file == nullptr) return io_error(path, "cannot open");
-  const bool has_end = std::fseek(file.get(), 0, SEEK_END) == 0;
-  const long size = std::ftell(file.get());
-  if (!has_end || size < 0 || std::fseek(file.get(), 0, SEEK_SET) != 0) return io_error(path, "cannot find its size");
+  // In blocks, since what is no regular file has no size, and a folder tells a wrong one.
+  constexpr size_t block = size_t{1} << 20U;
   Container contents;
-  contents.resize(static_cast<size_t>(size));
-  if (std::fread(contents.data(), 1, contents.size(), file.get()) != contents.size()) {
-    return io_error(path, "cannot read");
+  for (size_t read = 0;; contents.resize(read)) {
+    contents.resize(read + block);
+    const size_t count = std::fread(reinterpret_cast<char*>(contents.data()) + read, 1, block, file.get());
+    read += count;
+    if (count == block) continue;
+    if (std::ferror(file.get()) != 0) return io_error(path, "cannot read");
+    contents.resize(read);
+    break;
   }
   return contents;
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -11,12 +13,22 @@ namespace pianola::kernel_build {
 void run_parallel(uint32_t count, uint32_t workers, const std::function<void(uint32_t)>& job) {
   if (workers == 0) workers = std::max(1U, std::thread::hardware_concurrency());
   std::atomic<uint32_t> next{0};
+  std::exception_ptr thrown;
+  std::once_flag first;
   const auto work = [&] {
-    for (uint32_t index = next++; index < count; index = next++) job(index);
+    try {
+      for (uint32_t index = next++; index < count; index = next++) job(index);
+    } catch (...) {
+      std::call_once(first, [&] { thrown = std::current_exception(); });
+      next = count;
+    }
   };
-  std::vector<std::jthread> others;
-  for (uint32_t i = 1; i < std::min(workers, count); ++i) others.emplace_back(work);
-  work();
+  {
+    std::vector<std::jthread> others;
+    for (uint32_t i = 1; i < std::min(workers, count); ++i) others.emplace_back(work);
+    work();
+  }
+  if (thrown != nullptr) std::rethrow_exception(thrown);
 }
 
 }  // namespace pianola::kernel_build

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs the tool: exit codes, messages, and output for people and for machines.
-# usage: tool_test.sh PIANOLA [SOFTWARE_DRIVER]
+# usage: tool_test.sh PIANOLA KERNELC [SOFTWARE_DRIVER]
 set -uo pipefail
-pianola=$1 driver=${2:-}
+pianola=$1 kernelc=$2 driver=${3:-}
 passed=0 failed=0
 
 # run CLAIM STATUS PATTERN ARGUMENT...: the exit status, and a pattern that both outputs together must match.
@@ -200,5 +200,13 @@ for file in one.k two.k number.h manifest.json; do
   claim "$file is what it was" cmp "$scratch/$file" "$scratch/kept/$file"
 done
 claim "packed files are what they were" cmp "$scratch/files/0.sm_70.ptx" "$scratch/kept/0.sm_70.ptx"
+# A folder where a file belongs.
+pack '{"file": "bare", "format": "ptx", "arch": "sm_70"}'
+run "a folder is no packed file" 1 'io: .*bare: cannot read: Is a directory' \
+  kernel pack "$scratch/manifest.json" -o "$scratch/x.pkl"
+run "a folder is no manifest" 1 'io: .*bare: cannot read: Is a directory' kernel pack "$scratch/bare" -o "$scratch/x.pkl"
+run "a folder is no library to show" 1 'io: .*bare: .*: Is a directory' kernel show "$scratch/bare"
+said=$("$kernelc" --pack "$scratch/bare" -o "$scratch/x.pkl" 2>&1)
+claim "the build's own packer says so too: $said" [ "$said" = "pianola-kernelc: io: $scratch/bare: cannot read: Is a directory" ]
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
