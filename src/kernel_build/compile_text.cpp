@@ -10,6 +10,7 @@
 #include "kernel_build/kernel_text.hpp"
 #include "kernel_build/msl_text.hpp"
 #include "kernel_build/process.hpp"
+#include "kernel_build/spirv_remainder.hpp"
 
 namespace pianola::kernel_build {
 namespace {
@@ -49,7 +50,7 @@ Result<std::vector<std::byte>> run_glslang(const Source& source, const Target& t
       tools.programs.glslang, "--quiet", "-V", "--target-env", std::string(target.arch), "-e", name,
       "--source-entrypoint",  "main"};
   const std::string text = without_lines(glsl);
-  if (auto found = tools.cache.find(how, text); found) return std::move(*found);
+  if (auto found = tools.cache.find(how, text); found) return with_cpp_remainders(*found);
   const auto folder = TemporaryFolder::make();
   if (!folder) return folder.error();
   const std::string input = folder->file("kernel.comp");
@@ -61,9 +62,10 @@ Result<std::vector<std::byte>> run_glslang(const Source& source, const Target& t
   if (result->status != 0) {
     return compile_error(source, target, fmt::format("kernel '{}' is not accepted\n{}", name, result->output));
   }
-  auto bytes = read_bytes(folder->file("object"));
-  if (bytes) tools.cache.keep(how, text, *bytes);
-  return bytes;
+  const auto bytes = read_bytes(folder->file("object"));
+  if (!bytes) return bytes.error();
+  tools.cache.keep(how, text, *bytes);
+  return with_cpp_remainders(*bytes);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
+#include <cstdint>
 #include <string>
 
 namespace pianola::kernel_build {
@@ -127,13 +129,26 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
+/// Whole numbers that have another type, or none, in GLSL or MSL.
+std::string_view reason_against_integer(std::string_view number) {
+  const bool is_unsigned = number.ends_with('u') || number.ends_with('U');
+  const std::string_view digits = number.substr(0, number.size() - (is_unsigned ? 1 : 0));
+  const int base = digits.starts_with("0x") || digits.starts_with("0X") ? 16 : digits.starts_with('0') ? 8 : 10;
+  const std::string_view value_digits = digits.substr(base == 16 ? 2 : 0);
+  uint64_t value = 0;
+  const auto end = std::from_chars(value_digits.data(), value_digits.data() + value_digits.size(), value, base);
+  if (end.ec == std::errc::result_out_of_range || value > UINT32_MAX) return "numbers have 32 bits";
+  if (is_unsigned || value <= INT32_MAX) return {};
+  return "without u it is a uint, an int or 64 bits wide, which depends on the target";
+}
+
 /// Numbers that mean another type, or nothing, in GLSL or MSL.
 std::string_view reason_against_number(std::string_view number, std::string_view exponent) {
   const bool is_hex = number.starts_with("0x") || number.starts_with("0X");
   if (number.starts_with("0b") || number.starts_with("0B")) return "GLSL has no binary numbers";
   if (is_hex && number.find_first_of("pP.") != std::string_view::npos) return "GLSL has no hexadecimal fractions";
   if (number.find_first_of("lL") != std::string_view::npos) return "numbers have 32 bits";
-  if (is_hex || number.find_first_of(".eE") == std::string_view::npos) return {};
+  if (is_hex || number.find_first_of(".eE") == std::string_view::npos) return reason_against_integer(number);
   const std::string_view end = exponent.empty() ? number : exponent;
   if (end.ends_with('f') || end.ends_with('F')) return {};
   return "without f it is a double for some targets and a float for others";

@@ -113,6 +113,29 @@ TEST_F(KernelDialect, IntegerFunctionsAreExact) {
   }
 }
 
+TEST_F(KernelDialect, DivisionsAndRemaindersAreThoseOfCpp) {
+  std::vector<int> a;
+  std::vector<int> b;
+  for (const int dividend : {-1000000007, -8, -7, -1, 0, 1, 7, 8, 999999937}) {
+    for (const int divisor : {-1000000, -7, -3, -2, 1, 2, 3, 7, 1000000}) {
+      a.push_back(dividend);
+      b.push_back(divisor);
+    }
+  }
+  const auto n = static_cast<uint32_t>(a.size());
+  std::vector<int> quotients(n);
+  std::vector<int> remainders(n);
+  std::vector<int> in_place(n);
+  std::vector<uint32_t> natural(n);
+  ASSERT_TRUE(run("divisions", {groups_for(n), 1, 1}, {a, b, quotients, remainders, in_place, natural}, {n}));
+  for (uint32_t i = 0; i < n; ++i) {
+    ASSERT_EQ(quotients[i], a[i] / b[i]) << a[i] << " / " << b[i];
+    ASSERT_EQ(remainders[i], 2 * a[i] % b[i] - 1) << 2 * a[i] << " % " << b[i];
+    ASSERT_EQ(in_place[i], a[i] % (b[i] + 1000)) << a[i] << " % " << b[i] + 1000;
+    ASSERT_EQ(natural[i], static_cast<uint32_t>(a[i]) % static_cast<uint32_t>(b[i]));
+  }
+}
+
 TEST_F(KernelDialect, AtomicsCountEveryThread) {
   constexpr uint32_t n = 1000;
   std::vector<uint32_t> values(n);

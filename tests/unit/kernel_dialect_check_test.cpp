@@ -76,6 +76,13 @@ TEST(KernelDialectCheck, NumbersThatMeanSomethingElseElsewhereAreRefused) {
     expect_fine(kernel("x[GID_X] = " + std::string(number) + ";"));
   }
   expect_fine(kernel("x[GID_X] = v[3].x + v[e1].w;"));
+  for (const char* number : {"2147483648", "0x80000000", "4000000000", "020000000000", "4294967296u", "0x1ffffffffu",
+                             "99999999999999999999"}) {
+    expect_refused(kernel("x[GID_X] = " + std::string(number) + ";"), number, 5);
+  }
+  for (const char* number : {"2147483647", "0x7fffffff", "4294967295u", "0xffffffffU", "017777777777", "0", "0u"}) {
+    expect_fine(kernel("x[GID_X] = " + std::string(number) + ";"));
+  }
 }
 
 TEST(KernelDialectCheck, FormsOfCppAloneAreRefused) {
