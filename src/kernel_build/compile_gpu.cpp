@@ -25,10 +25,8 @@ std::vector<std::string> ptx_options(const Target& target) {
 // Version 4 is what AMD's runtimes from 5.2 on all load.
 std::vector<std::string> hsaco_options(const Target& target) {
   return {"-x", "hip", "--cuda-device-only", "--offload-arch=" + std::string(target.arch), "-nogpuinc", "-nogpulib",
-          "--no-gpu-bundle-output", "-mcode-object-version=4",
-          "-mllvm",  // private arrays in workgroup memory would be memory that the kernel did not declare
-          "-disable-promote-alloca-to-lds", "-fuse-cuid=none",
-          // Constant arrays must not move to workgroup memory: the kernel did not ask for any.
+          "--no-gpu-bundle-output", "-mcode-object-version=4", "-fuse-cuid=none",
+          // Private arrays must not move to workgroup memory: the kernel did not declare any.
           "-mllvm", "-disable-promote-alloca-to-lds", "-DPIANOLA_KERNEL_AMDGPU"};
 }
 
