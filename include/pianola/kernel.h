@@ -18,9 +18,9 @@
 //   OPAQUE                                          the kernel follows stored pointers or uses device globals
 //   MAY_ALIAS                                       a written binding may overlap another one
 //
-// The body is made of phases. Code in a phase runs once a thread; between phases it runs once a workgroup, and
-// variables declared there are constants for the threads. END_SYNC closes a phase with a workgroup barrier,
-// END_PHASE without one.
+// The body is made of phases. Code in a phase runs once a thread; between phases it runs once a workgroup, writes
+// nothing that threads share, and variables declared there are constants for the threads. END_SYNC closes a phase with
+// a workgroup barrier, END_PHASE without one.
 //   PHASE                 all threads
 //   PHASE_X(width)        those with GID_X < width
 //   PHASE_XY(width, height)  those with GID_X < width and GID_Y < height

@@ -6,17 +6,13 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernel_build/dialect_tokens.hpp"
 
 namespace pianola::kernel_build {
 namespace {
-
-bool is_assignment(std::string_view word) {
-  return word == "=" || word == "++" || word == "--" ||
-         (word.size() > 1 && word.back() == '=' && word != "==" && word != "!=" && word != "<=" && word != ">=");
-}
 
 /// Walks the tokens and keeps where it is.
 class Checker {
@@ -40,8 +36,9 @@ class Checker {
   }
   std::string_view before() const { return at_ == 0 ? std::string_view() : tokens_[at_ - 1].text; }
 
-  Error refusal(std::string_view reason) const {
-    const Token& token = tokens_[at_];
+  Error refusal(std::string_view reason) const { return refusal_at(at_, reason); }
+  Error refusal_at(size_t at, std::string_view reason) const {
+    const Token& token = tokens_[at];
     return {.code = Errc::unsupported,
             .message = fmt::format("{}:{}: '{}': {}", token.file, token.line, token.text, reason)};
   }
@@ -54,11 +51,13 @@ class Checker {
     }
     follow_blocks(word);
     if (const auto reason = reason_against(tokens_, at_); !reason.empty()) return refusal(reason);
+    if (structs_.contains(word) && (text(1) == "*" || text(1) == "&")) {
+      return refusal("pointers and references are not part of the dialect");
+    }
     if (!in_kernel_) return check_outside(word);
     if (word == "return") return refusal("a kernel has no return; `continue` ends a phase for one thread");
-    if (in_phase_) return check_in_phase(word);
-    if (declares()) uniforms_.emplace(text(1));
-    return {};
+    if (declares()) add_names(in_phase_ ? locals_ : uniforms_);
+    return in_phase_ ? check_in_phase(word) : check_between_phases();
   }
 
   /// Helper functions, and what else stands between kernels.
@@ -75,9 +74,15 @@ class Checker {
       if (word == "{") in_signature_ = false;
       return {};
     }
+    if (word == "struct") {
+      structs_.insert(text(1));
+      is_in_struct_ = true;
+    }
     if (blocks_.empty()) {
       helper_ = {};
-      if (parentheses_ == 0 && declares()) return refusal("MSL has no variables outside functions; use #define");
+      const bool ends_struct = word == "}" && std::exchange(is_in_struct_, false);
+      const bool has_variable = ends_struct ? text(1) != ";" : parentheses_ == 0 && declares();
+      if (has_variable) return refusal("MSL has no variables outside functions; use #define");
     } else if (word == helper_ && text(1) == "(") {
       return refusal("recursion is not possible on GPUs");
     }
@@ -133,23 +138,43 @@ class Checker {
     return loop_is_next_ || std::ranges::any_of(blocks_, [](const Block& block) { return block.is_loop; });
   }
 
+  bool is_type_here(std::string_view word) const { return is_type(word) || structs_.contains(word); }
+
   /// "uint name =", "uint name ;", "uint name ," or "uint name [".
   bool declares() const {
     const std::string_view after = text(2);
-    return is_type(text()) && (after == "=" || after == ";" || after == "," || after == "[");
+    return is_type_here(text()) && (after == "=" || after == ";" || after == "," || after == "[");
+  }
+
+  /// The names of a declaration's whole list.
+  void add_names(std::set<std::string_view>& names) const {
+    names.insert(text(1));
+    int depth = 0;
+    for (size_t i = 2; !text(i).empty() && (depth > 0 || text(i) != ";"); ++i) {
+      if (text(i) == "(" || text(i) == "[" || text(i) == "{") ++depth;
+      if (text(i) == ")" || text(i) == "]" || text(i) == "}") --depth;
+      if (text(i) == "," && depth == 0) names.insert(text(i + 1));
+    }
   }
 
   Result<> check_in_phase(std::string_view word) {
     if (word == "break" && !in_loop()) {
       return refusal("on a CPU it would end the phase for all threads; `continue` ends it for one");
     }
-    if (declares()) locals_.emplace(text(1));
-    const bool changes = is_assignment(text(1)) || before() == "++" || before() == "--";
-    const bool is_declared_here = is_type(before());
-    if (changes && !is_declared_here && uniforms_.contains(word) && !locals_.contains(word)) {
-      return refusal("declared outside the phase, it belongs to the whole workgroup and cannot change inside; use PRV");
-    }
-    return {};
+    const size_t changed = changed_by(tokens_, at_);
+    if (changed == no_token) return {};
+    const std::string_view name = without_members(tokens_[changed].text);
+    if (!uniforms_.contains(name) || locals_.contains(name)) return {};
+    return refusal_at(
+        changed, "declared outside the phase, it belongs to the whole workgroup and cannot change inside; use PRV");
+  }
+
+  Result<> check_between_phases() const {
+    const size_t changed = changed_by(tokens_, at_);
+    if (changed == no_token || uniforms_.contains(without_members(tokens_[changed].text))) return {};
+    return refusal_at(changed,
+                      "between phases, where a CPU comes once a workgroup and a GPU once a thread, only variables that "
+                      "are declared there can change; write it in a phase");
   }
 
   std::vector<Token> tokens_;
@@ -162,6 +187,8 @@ class Checker {
   int parentheses_ = 0;
   int depth_at_loop_ = 0;
   std::vector<Block> blocks_;
+  bool is_in_struct_ = false;
+  std::set<std::string_view> structs_;   ///< their names
   std::set<std::string_view> uniforms_;  ///< declared between phases of this kernel
   std::set<std::string_view> locals_;    ///< declared in this phase
 };

@@ -2,6 +2,7 @@
 // Preprocessed text of the dialect as tokens, and what single tokens are refused.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,15 @@ std::vector<Token> tokens_of(std::string_view text);
 
 /// Whether the word is one of the dialect's types.
 bool is_type(std::string_view word);
+
+inline constexpr size_t no_token = static_cast<size_t>(-1);
+
+/// Where the name of the variable stands that the operator or atomic function tokens[at] changes, or no_token: of
+/// "v[i].x += 1", "++v" and "PIANOLA_ATOMIC_ADD(v, i, 1)" the place of "v".
+size_t changed_by(const std::vector<Token>& tokens, size_t at);
+
+/// The name in front of any members.
+std::string_view without_members(std::string_view word);
 
 /// Why tokens[at] is refused wherever it stands, or nothing.
 std::string_view reason_against(const std::vector<Token>& tokens, size_t at);

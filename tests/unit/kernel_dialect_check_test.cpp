@@ -50,6 +50,43 @@ TEST(KernelDialectCheck, ChangingAVariableOfTheWorkgroupInAPhaseIsRefused) {
   expect_fine(kernel("x[GID_X] = 1u;", "uint sum = 0u; sum += 3u;"));
 }
 
+TEST(KernelDialectCheck, EveryKindOfVariableOfTheWorkgroupIsKnown) {
+  const std::string box = "# 1 \"user.k\"\nstruct Box { float low; float high; };\n";
+  expect_refused(kernel("b += 1u;", "uint a = max(1u, 2u), b = 0u;"), "b", 5);
+  expect_refused(kernel("c = 1u;", "uint a, b[2], c;"), "c", 5);
+  expect_refused(kernel("acc[1] += LID_X;", "uint acc[2];"), "acc", 5);
+  expect_refused(kernel("acc[n[1]]++;", "uint acc[2];"), "acc", 5);
+  expect_refused(kernel("++acc[1];", "uint acc[2];"), "acc", 5);
+  expect_refused(kernel("u.x += 1u;", "uint4 u = uint4(0u, 0u, 0u, 0u);"), "u.x", 5);
+  expect_refused(kernel("--u.x;", "uint4 u = uint4(0u, 0u, 0u, 0u);"), "u.x", 5);
+  expect_refused(kernel("(sum) = 1u;", "uint sum = 0u;"), "sum", 5);
+  expect_refused(kernel("PIANOLA_ATOMIC_ADD(acc, 0u, 1u);", "uint acc[2];"), "acc", 5);
+  expect_refused(box + kernel("box.low += 1.0f;", "Box box;"), "box.low", 5);
+  expect_refused(box + kernel("boxes[1].low += 1.0f;", "Box boxes[2];"), "boxes", 5);
+  expect_fine(kernel("uint a = 0u, b = 1u; b += 1u; x[GID_X] = b;", "uint b = 0u;"));
+  expect_fine(kernel("x[b] = a; x[acc[0]] = u.x; for (uint i = b, j = a; i < a; ++i, --j) { y.x += 1u; }",
+                     "uint a = 0u, b = 0u; uint acc[2]; uint4 u = uint4(0u, 0u, 0u, 0u);"));
+}
+
+TEST(KernelDialectCheck, WhatAllThreadsShareIsNotWrittenBetweenPhases) {
+  expect_refused(kernel("x[GID_X] = 1u;", "x[0] = 1u;"), "x", 3);
+  expect_refused(kernel("x[GID_X] = 1u;", "x[n[1]].y += 1u;"), "x", 3);
+  expect_refused(kernel("x[GID_X] = 1u;", "PIANOLA_ATOMIC_ADD(x, 0u, 1u);"), "x", 3);
+  expect_refused(kernel("x[GID_X] = 1u;", "x[0]++;"), "x", 3);
+  expect_refused(kernel("x[GID_X] = 1u;", "++x[0];"), "x", 3);
+  expect_refused(kernel("x[GID_X] = 1u;", "if (WG_X == 0u) { own = 1u; }"), "own", 3);
+  expect_fine(kernel("x[GID_X] = 1u;", "const uint v = x[0]; uint w = v, u[2]; u[0] = 1u; w += u[0]; w++;"));
+  expect_fine(kernel("x[GID_X] = 1u;", "for (uint i = 0u, j = 1u; i <= n && j == 1u; ++i) { j -= 1u; }"));
+}
+
+TEST(KernelDialectCheck, StructsAreTypes) {
+  const std::string box = "# 1 \"user.k\"\nstruct Box { float low; float high; };\n";
+  expect_refused(box + "# 3 \"user.k\"\nPIANOLA_FN float f(const Box& x) { return x.low; }\n", "Box", 3);
+  expect_refused(box + "# 3 \"user.k\"\nconst Box unit = {0.0f, 1.0f};\n", "Box", 3);
+  expect_refused("# 3 \"user.k\"\nstruct Box { float low; } unit;\n", "}", 3);
+  expect_fine(box + kernel("Box box; box.low = 1.0f; x[GID_X] = box.low;"));
+}
+
 TEST(KernelDialectCheck, PointersAndReferencesAreRefused) {
   expect_refused(kernel("uint* at = x;"), "uint", 5);
   expect_refused("# 4 \"user.k\"\nPIANOLA_FN float f(const float& x) { return x; }\n", "float", 4);
