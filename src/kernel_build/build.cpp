@@ -38,6 +38,18 @@ Result<> check_source(const Source& source, const Target& target, const Toolchai
   return check_dialect({reinterpret_cast<const char*>(text->bytes.data()), text->bytes.size()});
 }
 
+/// A CPU keeps all that a workgroup has on the stack of one thread.
+Result<> check_host_storage(const Source& source) {
+  for (const DialectKernel& kernel : source.kernels) {
+    if (kernel.host_bytes <= max_host_bytes) continue;
+    return Error{.code = Errc::limit_exceeded,
+                 .message = fmt::format("{}: kernel '{}' needs {} bytes of workgroup memory and its threads' private "
+                                        "storage for one workgroup, at most {} are possible",
+                                        source.path, kernel.info.name, kernel.host_bytes, max_host_bytes)};
+  }
+  return {};
+}
+
 /// Compiles for the host to learn what the kernels are.
 Result<Compiled> compile_reference(Unit& unit, const Target& target, const Toolchain& tools) {
   if (auto ok = check_source(unit.source, target, tools); !ok) return ok.error();
@@ -45,8 +57,13 @@ Result<Compiled> compile_reference(Unit& unit, const Target& target, const Toolc
   if (!compiled) return compiled;
   format::ObjectContents& object = compiled->objects.front();
   auto kernels = read_host_records(object.bytes);
+  if (!kernels && kernels.error().code == Errc::limit_exceeded) {
+    return Error{.code = Errc::limit_exceeded,
+                 .message = fmt::format("{}: {}", unit.source.path, kernels.error().message)};
+  }
   if (!kernels) return compile_error(unit.source, target, kernels.error().message);
   unit.source.kernels = std::move(*kernels);
+  if (auto ok = check_host_storage(unit.source); !ok) return ok.error();
   object = whole_object(unit.source, target, std::move(object.bytes));
   return compiled;
 }

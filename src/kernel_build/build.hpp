@@ -32,8 +32,9 @@ struct BuildResult {
   std::vector<std::string> dependencies;  ///< every file that was read
 };
 
-/// Errors: io, invalid_argument (two kernels of one name), compile_failed (with file, target and the compiler's
-/// text), mismatch (two targets' files disagree about a kernel).
+/// Errors: io, invalid_argument (two kernels of one name), unsupported (what is not part of the dialect),
+/// limit_exceeded, compile_failed (with file, target and the compiler's text), mismatch (two targets' files disagree
+/// about a kernel).
 Result<BuildResult> build_kernels(const BuildOptions& options);
 
 /// Builds and writes the library file; with a `depfile`, the files it depends on as a make rule. Errors: those of

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "kernel_build/elf.hpp"
@@ -22,8 +23,17 @@ std::string text_of(const char (&text)[size]) {
   return {text, strnlen(text, size)};
 }
 
-void add_argument(DialectKernel& kernel, const pianola_argument_record& argument) {
+/// What an argument needs does not always fit into the 32 bits that a library has for it.
+struct Sizes {
+  uint64_t constants = 0;
+  uint64_t shared = 0;
+  uint64_t thread_private = 0;
+};
+
+void add_argument(DialectKernel& kernel, const pianola_argument_record& argument, Sizes& sizes) {
   using Kind = Declaration::Kind;
+  // Twice what fits; sums of these fit into 64 bits, however many there are.
+  const uint64_t size = std::min(uint64_t{argument.size} * argument.count, uint64_t{1} << 33U);
   KernelInfo& info = kernel.info;
   Declaration declaration{
       .kind = Kind::buffer, .name = text_of(argument.name), .type = text_of(argument.type), .count = argument.count};
@@ -40,15 +50,17 @@ void add_argument(DialectKernel& kernel, const pianola_argument_record& argument
       declaration.kind = Kind::constant;
       declaration.is_array = argument.is_array != 0;
       info.constants.push_back(
-          {.name = declaration.name, .offset = argument.offset, .size = argument.size * argument.count});
+          {.name = declaration.name, .offset = argument.offset, .size = static_cast<uint32_t>(size)});
+      sizes.constants += size;
       break;
     case pianola_argument_shared:
       declaration.kind = Kind::shared;
-      info.shared_bytes += argument.size * argument.count;
+      sizes.shared += size;
       break;
     case pianola_argument_private:
       declaration.kind = Kind::thread_private;
       declaration.is_array = argument.is_array != 0;
+      sizes.thread_private += size;
       break;
     case pianola_argument_opaque: info.opaque = true; return;
     case pianola_argument_may_alias: info.may_alias = true; return;
@@ -57,18 +69,31 @@ void add_argument(DialectKernel& kernel, const pianola_argument_record& argument
   kernel.declarations.push_back(std::move(declaration));
 }
 
+Error too_much(const DialectKernel& kernel, uint64_t size, std::string_view what, uint64_t limit) {
+  return {.code = Errc::limit_exceeded,
+          .message =
+              fmt::format("kernel '{}': {} bytes of {}, at most {} are possible", kernel.info.name, size, what, limit)};
+}
+
 Result<DialectKernel> read_record(Bytes bytes) {
   pianola_kernel_record record;
   std::memcpy(&record, bytes.data(), sizeof(record));
   DialectKernel kernel;
+  Sizes sizes;
   kernel.info.name = text_of(record.name);
   kernel.info.workgroup = {record.workgroup[0], record.workgroup[1], record.workgroup[2]};
   kernel.info.constant_bytes = record.constant_bytes;
   for (uint32_t i = 0; i < record.argument_count; ++i) {
     pianola_argument_record argument;
     std::memcpy(&argument, bytes.data() + sizeof(record) + i * sizeof(argument), sizeof(argument));
-    add_argument(kernel, argument);
+    add_argument(kernel, argument, sizes);
   }
+  if (sizes.constants > max_constant_bytes) return too_much(kernel, sizes.constants, "constants", max_constant_bytes);
+  if (sizes.shared > UINT32_MAX) return too_much(kernel, sizes.shared, "workgroup memory", UINT32_MAX);
+  kernel.info.shared_bytes = static_cast<uint32_t>(sizes.shared);
+  uint64_t threads = 1;
+  for (const uint32_t side : kernel.info.workgroup) threads = std::min<uint64_t>(threads * side, 1024);  // the limit
+  kernel.host_bytes = sizes.shared + std::min(sizes.thread_private, uint64_t{1} << 40U) * threads;
   return kernel;
 }
 

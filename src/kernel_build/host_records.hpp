@@ -29,7 +29,11 @@ struct Declaration {
 struct DialectKernel {
   KernelInfo info;
   std::vector<Declaration> declarations;
+  uint64_t host_bytes = 0;  ///< of workgroup memory and all threads' private storage, which a CPU keeps on its stack
 };
+
+/// What one workgroup may need there: threads have stacks of 512 KiB on some systems.
+inline constexpr uint64_t max_host_bytes = uint64_t{256} << 10U;
 
 /// The kernels of one host object, in the order of its source. Errors: corrupt, version, limit_exceeded.
 Result<std::vector<DialectKernel>> read_host_records(std::span<const std::byte> object);

@@ -64,6 +64,51 @@ TEST_F(KernelBuild, FunctionsOfOtherLibrariesAreRefused) {
   EXPECT_TRUE(has(error, "calls.k:3: '__builtin_erff'")) << error.message;
 }
 
+TEST_F(KernelBuild, ArgumentsMayBeLeftUnused) {
+  const std::string path =
+      write("unused.k",
+            "KERNEL(unused, 64, 1, 1, IN(float, a), INOUT(float, b), VAL(uint, n), VALA(uint, m, 2), "
+            "SHARED(int, s, 4), PRV(int, p), PRVA(int, q, 2))\nPHASE END_PHASE\nEND_KERNEL\n");
+  const auto built = build_kernels(options({path}, {"x86-64", "sm_70", "gfx90a", "vulkan1.1", "msl"}));
+  EXPECT_TRUE(built) << to_string(built.error());
+}
+
+TEST_F(KernelBuild, ShortNamesAreTheUsersOwn) {
+  std::string text;
+  for (const char* name :
+       {"nx", "ny", "nz", "wx", "wy", "wz", "x", "y", "z", "t", "n", "k", "s", "b", "q", "extra", "name"}) {
+    text += std::string("#define ") + name + " 4u\n";
+  }
+  text += "KERNEL(own, 64, 1, 1, OUT(uint, into))\nPHASE into[GID_X] = nx + wx + x; END_PHASE\nEND_KERNEL\n";
+  const auto built = build_kernels(options({write("own.k", text)}, {"x86-64", "sm_70", "gfx90a", "vulkan1.1", "msl"}));
+  EXPECT_TRUE(built) << to_string(built.error());
+}
+
+TEST_F(KernelBuild, WhatAWorkgroupKeepsOnAStackIsLimited) {
+  const auto kernel = [&](const std::string& entries) {
+    return options({write("big.k", "KERNEL(big, 1024, 1, 1, OUT(float, y)" + entries +
+                                       ")\nPHASE y[GID_X] = 1.0f; END_PHASE\nEND_KERNEL\n")},
+                   {"x86-64"});
+  };
+  struct Case {
+    const char* entries;
+    const char* part;
+  };
+  for (const Case& each :
+       {Case{", PRVA(float, acc, 4096)", "kernel 'big' needs 16777216 bytes"},
+        Case{", PRVA(float, acc, 63), PRV(uint, more), SHARED(int, s, 1)", "kernel 'big' needs 262148 bytes"},
+        Case{", SHARED(float, s, 0x40000001)", "kernel 'big': 4294967300 bytes of workgroup memory"},
+        Case{", SHARED(float, s, 0x30000000), SHARED(float, t, 0x30000000)", "6442450944 bytes of workgroup memory"}}) {
+    const Error error = error_of(kernel(each.entries));
+    EXPECT_EQ(error.code, Errc::limit_exceeded) << each.entries;
+    EXPECT_TRUE(has(error, each.part) && has(error, "big.k: ")) << error.message;
+  }
+  EXPECT_TRUE(build_kernels(kernel(", PRVA(float, acc, 63), PRV(uint, more)")));
+  const Error error = error_of(kernel(", VALA(uint, v, 0x40000001)"));
+  EXPECT_EQ(error.code, Errc::compile_failed);
+  EXPECT_TRUE(has(error, "at most 1024 bytes of constants")) << error.message;
+}
+
 // Each kernel is another one where the symbol OTHER is defined.
 constexpr const char* different = R"(
 #if defined(OTHER)

@@ -44,9 +44,9 @@ struct Array {
 #define PIANOLA_K_GRID_WAIT
 #endif
 
-#define PIANOLA_K_PARAM_BUF(restricted, q, t, n, k, s, b) , q t* restricted n
-#define PIANOLA_K_PARAM_VAL(restricted, q, t, n, k, s, b) , const t n
-#define PIANOLA_K_PARAM_VALA(restricted, q, t, n, k, s, b) , const pianola_kernel::Array<t, k> n
+#define PIANOLA_K_PARAM_BUF(restricted, q, t, n, k, s, b) , [[maybe_unused]] q t* restricted n
+#define PIANOLA_K_PARAM_VAL(restricted, q, t, n, k, s, b) , [[maybe_unused]] const t n
+#define PIANOLA_K_PARAM_VALA(restricted, q, t, n, k, s, b) , [[maybe_unused]] const pianola_kernel::Array<t, k> n
 #define PIANOLA_K_PARAM_SHM(...)
 #define PIANOLA_K_PARAM_PRV(...)
 #define PIANOLA_K_PARAM_PRVA(...)
@@ -56,9 +56,9 @@ struct Array {
 #define PIANOLA_K_LOCAL_BUF(...)
 #define PIANOLA_K_LOCAL_VAL(...)
 #define PIANOLA_K_LOCAL_VALA(...)
-#define PIANOLA_K_LOCAL_SHM(extra, q, t, n, k, s, b) static __attribute__((shared)) t n[k];
-#define PIANOLA_K_LOCAL_PRV(extra, q, t, n, k, s, b) t n;
-#define PIANOLA_K_LOCAL_PRVA(extra, q, t, n, k, s, b) t n[k];
+#define PIANOLA_K_LOCAL_SHM(extra, q, t, n, k, s, b) [[maybe_unused]] static __attribute__((shared)) t n[k];
+#define PIANOLA_K_LOCAL_PRV(extra, q, t, n, k, s, b) [[maybe_unused]] t n;
+#define PIANOLA_K_LOCAL_PRVA(extra, q, t, n, k, s, b) [[maybe_unused]] t n[k];
 #define PIANOLA_K_LOCAL_OPQ(...)
 #define PIANOLA_K_LOCAL_MAL(...)
 

@@ -39,7 +39,7 @@ constexpr bool is_value<float> = true;
 // Numbers bindings and lays out the constant block. Not constant evaluation is the error message.
 template <uint count>
 consteval Record<count> finished(Record<count> record) {
-  uint offset = 0;
+  unsigned long long offset = 0;
   uint set = 0;
   uint binding = 0;
   for (uint i = 0; i < count; ++i) {
@@ -55,12 +55,12 @@ consteval Record<count> finished(Record<count> record) {
       set = argument.set;
       binding = argument.binding + 1;
     } else if (argument.kind == pianola_argument_constant) {
-      argument.offset = offset;
-      offset += argument.size * argument.count;
+      argument.offset = uint(offset);
+      offset += 1ull * argument.size * argument.count;
     }
+    if (offset > 1024) throw "a kernel takes at most 1024 bytes of constants";
   }
-  if (offset > 1024) throw "a kernel takes at most 1024 bytes of constants";
-  record.head.constant_bytes = offset;
+  record.head.constant_bytes = uint(offset);
   return record;
 }
 
@@ -79,9 +79,9 @@ FN uint known_late(uint number) {
 
 }  // namespace pianola_kernel
 
-#define PIANOLA_K_PARAM_BUF(restricted, q, t, n, k, s, b) , q t* restricted n
-#define PIANOLA_K_PARAM_VAL(restricted, q, t, n, k, s, b) , const t n
-#define PIANOLA_K_PARAM_VALA(restricted, q, t, n, k, s, b) , const t* __restrict n
+#define PIANOLA_K_PARAM_BUF(restricted, q, t, n, k, s, b) , [[maybe_unused]] q t* restricted n
+#define PIANOLA_K_PARAM_VAL(restricted, q, t, n, k, s, b) , [[maybe_unused]] const t n
+#define PIANOLA_K_PARAM_VALA(restricted, q, t, n, k, s, b) , [[maybe_unused]] const t* __restrict n
 #define PIANOLA_K_PARAM_SHM(...)
 #define PIANOLA_K_PARAM_PRV(...)
 #define PIANOLA_K_PARAM_PRVA(...)
@@ -119,9 +119,11 @@ FN uint known_late(uint number) {
 #define PIANOLA_K_LOCAL_BUF(...)
 #define PIANOLA_K_LOCAL_VAL(extra, q, t, n, k, s, b) PIANOLA_K_WORD(t)
 #define PIANOLA_K_LOCAL_VALA(extra, q, t, n, k, s, b) PIANOLA_K_WORD(t)
-#define PIANOLA_K_LOCAL_SHM(extra, q, t, n, k, s, b) PIANOLA_K_WORD(t) alignas(64) t n[k];
-#define PIANOLA_K_LOCAL_PRV(extra, q, t, n, k, s, b) PIANOLA_K_WORD(t) alignas(64) t n[pianola_threads];
-#define PIANOLA_K_LOCAL_PRVA(extra, q, t, n, k, s, b) PIANOLA_K_WORD(t) alignas(64) t n[k][pianola_threads];
+#define PIANOLA_K_LOCAL_SHM(extra, q, t, n, k, s, b) PIANOLA_K_WORD(t) [[maybe_unused]] alignas(64) t n[k];
+#define PIANOLA_K_LOCAL_PRV(extra, q, t, n, k, s, b) \
+  PIANOLA_K_WORD(t) [[maybe_unused]] alignas(64) t n[pianola_threads];
+#define PIANOLA_K_LOCAL_PRVA(extra, q, t, n, k, s, b) \
+  PIANOLA_K_WORD(t) [[maybe_unused]] alignas(64) t n[k][pianola_threads];
 #define PIANOLA_K_LOCAL_OPQ(...)
 #define PIANOLA_K_LOCAL_MAL(...)
 #define PIANOLA_K_WORD(t) \
@@ -178,14 +180,17 @@ extern "C" __attribute__((visibility("default"), weak, used)) const uint32_t pia
     [[maybe_unused]] PianolaConstants pianola_constants;                                                              \
     constexpr uint pianola_bytes = pianola_record_##name.head.constant_bytes;                                         \
     if constexpr (pianola_bytes != 0) __builtin_memcpy(&pianola_constants, pianola_launch->constants, pianola_bytes); \
-    const uint nx = pianola_launch->groups[0], ny = pianola_launch->groups[1], nz = pianola_launch->groups[2];        \
+    const uint pianola_nx = pianola_launch->groups[0], pianola_ny = pianola_launch->groups[1],                        \
+               pianola_nz = pianola_launch->groups[2];                                                                \
     uint64_t pianola_at = pianola_launch->begin;                                                                      \
-    uint wx = uint(pianola_at % nx), wy = uint(pianola_at / nx % ny), wz = uint(pianola_at / nx / ny);                \
+    uint pianola_wx = uint(pianola_at % pianola_nx), pianola_wy = uint(pianola_at / pianola_nx % pianola_ny),         \
+         pianola_wz = uint(pianola_at / pianola_nx / pianola_ny);                                                     \
     for (; pianola_at < pianola_launch->end; ++pianola_at) {                                                          \
-      pianola_workgroup_##name(wx, wy, wz, nx, ny, nz PIANOLA_K_EACH(PASS, ~, __VA_ARGS__));                          \
-      wx = wx + 1 == nx ? 0 : wx + 1;                                                                                 \
-      if (wx == 0) wy = wy + 1 == ny ? 0 : wy + 1;                                                                    \
-      if (wx == 0 && wy == 0) ++wz;                                                                                   \
+      pianola_workgroup_##name(pianola_wx, pianola_wy, pianola_wz, pianola_nx, pianola_ny,                            \
+                               pianola_nz PIANOLA_K_EACH(PASS, ~, __VA_ARGS__));                                      \
+      pianola_wx = pianola_wx + 1 == pianola_nx ? 0 : pianola_wx + 1;                                                 \
+      if (pianola_wx == 0) pianola_wy = pianola_wy + 1 == pianola_ny ? 0 : pianola_wy + 1;                            \
+      if (pianola_wx == 0 && pianola_wy == 0) ++pianola_wz;                                                           \
     }                                                                                                                 \
   }                                                                                                                   \
   PIANOLA_K_WORKGROUP(name, __VA_ARGS__) {                                                                            \
