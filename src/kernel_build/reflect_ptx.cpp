@@ -1,16 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 // PTX text: entries, their parameters, thread limits and shared arrays (PTX ISA, "Kernel and Function Directives" and
 // "State Spaces").
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
-#include <regex>
+#include <unordered_map>
 
 #include "kernel_build/reflect.hpp"
 
 namespace pianola::kernel_build {
 namespace {
+
+using Tokens = std::vector<std::string_view>;
+
+bool is_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '%';
+}
+
+/// Past a comment or a string at the start of `text`, which would mislead the reader; 0 if there is none.
+size_t skipped_length(std::string_view text) {
+  if (text.starts_with("//")) return std::min(text.find('\n'), text.size());
+  const bool is_comment = text.starts_with("/*");
+  if (!is_comment && !text.starts_with('"')) return 0;
+  const size_t end = is_comment ? text.find("*/", 2) : text.find('"', 1);
+  return end == std::string_view::npos ? text.size() : end + (is_comment ? 2 : 1);
+}
+
+/// Directives such as ".param", instructions and names, and single characters. A zero ends the text, as for drivers.
+Tokens tokens_of(std::string_view text) {
+  Tokens tokens;
+  text = text.substr(0, text.find('\0'));
+  for (size_t at = 0; at < text.size();) {
+    if (const size_t skipped = skipped_length(text.substr(at)); skipped > 0) {
+      at += skipped;
+      continue;
+    }
+    size_t end = at + 1;
+    if (text[at] == '.') {
+      while (end < text.size() && is_name(text[end])) ++end;
+    } else if (is_name(text[at])) {
+      while (end < text.size() && (is_name(text[end]) || text[end] == '.')) ++end;
+    }
+    const bool is_blank = text[at] == ' ' || text[at] == '\t' || text[at] == '\r' || text[at] == '\n';
+    if (!is_blank) tokens.push_back(text.substr(at, end - at));
+    at = end;
+  }
+  return tokens;
+}
 
 uint32_t number_of(std::string_view digits) {
   uint32_t value = 0;
@@ -18,128 +53,163 @@ uint32_t number_of(std::string_view digits) {
   return value;
 }
 
-/// Comments and strings would mislead the search.
-std::string without_comments(std::string_view text) {
-  std::string result;
-  for (size_t at = 0; at < text.size();) {
-    if (text.substr(at, 2) == "//") {
-      at = std::min(text.find('\n', at), text.size());
-    } else if (text.substr(at, 2) == "/*") {
-      const size_t end = text.find("*/", at + 2);
-      at = end == std::string_view::npos ? text.size() : end + 2;
-    } else {
-      result += text[at++];
-    }
-  }
-  return result;
+uint32_t clamped(uint64_t value) {
+  return static_cast<uint32_t>(std::min<uint64_t>(value, UINT32_MAX));
 }
 
-/// ".param .align 4 .b8 name[16]" or ".param .u64 .ptr .global name".
-std::vector<Parameter> parameters_of(const std::string& list) {
-  static const std::regex pattern(
-      R"(\.param\s+(?:\.align\s+(\d+)\s+)?\.([a-z]+)(\d+)(\s+\.ptr[^,]*?)?\s+[\w$.]+\s*(?:\[\s*(\d+)\s*\])?\s*(?:,|$))");
+/// Bytes of a type such as ".u64"; 0 of what is none.
+uint32_t width_of(std::string_view type) {
+  const size_t digits = type.find_first_of("0123456789");
+  const bool is_type = type.size() > 2 && type[0] == '.' && digits == 2 && type.find_first_of("ubsf") == 1;
+  return is_type ? number_of(type.substr(digits)) / 8 : 0;
+}
+
+/// ".param .align 4 .b8 name[16]" or ".shared .align 4 .b8 name[16]" behind its first word.
+struct Variable {
+  std::string_view name;
+  uint32_t width = 0;  ///< 0: it is no variable
+  uint32_t alignment = 0;
+  uint64_t size = 0;
+  bool is_pointer = false;
+};
+
+/// Reads on at `at`, and leaves it behind the variable.
+Variable read_variable(const Tokens& tokens, size_t& at) {
+  Variable variable;
+  for (; at < tokens.size() && tokens[at].starts_with('.'); ++at) {
+    if (tokens[at] == ".param" || tokens[at] == ".shared") break;
+    if (tokens[at] == ".ptr") variable.is_pointer = true;
+    if (tokens[at] == ".align" && at + 1 < tokens.size()) {
+      ++at;
+      if (!variable.is_pointer) variable.alignment = number_of(tokens[at]);
+    } else if (variable.width == 0) {
+      variable.width = width_of(tokens[at]);
+    }
+  }
+  if (at == tokens.size() || !is_name(tokens[at][0])) return {};
+  variable.name = tokens[at++];
+  variable.size = variable.width;
+  if (at + 1 < tokens.size() && tokens[at] == "[" && tokens[at + 1] != "]") {
+    variable.size *= number_of(tokens[at + 1]);
+    at += 2;
+  }
+  return variable;
+}
+
+/// Those of an entry, whose list begins at `at`; leaves it behind the list.
+std::vector<Parameter> read_parameters(const Tokens& tokens, size_t& at) {
   std::vector<Parameter> parameters;
-  uint32_t offset = 0;
-  for (std::sregex_iterator at(list.begin(), list.end(), pattern), end; at != end; ++at) {
-    const std::smatch& match = *at;
-    const uint32_t width = number_of(match[3].str()) / 8;
-    const uint32_t size = match[5].matched ? width * number_of(match[5].str()) : width;
-    const uint32_t alignment = match[1].matched ? std::max(1U, number_of(match[1].str())) : width;
+  uint64_t offset = 0;
+  while (at < tokens.size() && tokens[at] != ")" && tokens[at] != "{") {
+    if (tokens[at++] != ".param") continue;
+    const Variable variable = read_variable(tokens, at);
+    if (variable.width == 0) continue;
+    const uint64_t alignment = variable.alignment == 0 ? variable.width : variable.alignment;
     offset = (offset + alignment - 1) / alignment * alignment;
-    Parameter parameter{.offset = offset, .size = size, .is_buffer = std::nullopt, .access = std::nullopt};
-    if (match[4].matched) parameter.is_buffer = true;
-    if (size != 8) parameter.is_buffer = false;
+    Parameter parameter{
+        .offset = clamped(offset), .size = clamped(variable.size), .is_buffer = std::nullopt, .access = std::nullopt};
+    if (variable.is_pointer) parameter.is_buffer = true;
+    if (variable.size != 8) parameter.is_buffer = false;
     parameters.push_back(parameter);
-    offset += size;
+    offset += variable.size;
   }
   return parameters;
 }
 
 /// ".maxntid 256, 1, 1": one thread limit; only .reqntid tells the sides for sure.
-void read_threads(const std::string& directives, Reflection& reflection) {
-  static const std::regex pattern(R"(\.(maxntid|reqntid)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?)");
-  std::smatch match;
-  if (!std::regex_search(directives, match, pattern)) return;
+void read_threads(const Tokens& tokens, size_t at, Reflection& reflection) {
+  const bool is_required = tokens[at] == ".reqntid";
   std::array<uint32_t, 3> sides = {1, 1, 1};
-  for (size_t i = 0; i < 3; ++i) {
-    if (match[i + 2].matched) sides.at(i) = number_of(match[i + 2].str());
+  uint64_t threads = 1;
+  for (uint32_t& side : sides) {
+    if (++at == tokens.size()) break;
+    side = number_of(tokens[at]);
+    threads = clamped(threads * side);
+    if (++at == tokens.size() || tokens[at] != ",") break;
   }
-  reflection.threads = sides[0] * sides[1] * sides[2];
-  if (match[1].str() == "reqntid") reflection.workgroup = sides;
+  reflection.threads = clamped(threads);
+  if (is_required) reflection.workgroup = sides;
 }
 
 struct SharedArray {
-  std::string name;
   bool is_dynamic = false;
-  uint32_t size = 0;
+  uint64_t size = 0;
   size_t at = 0;
 };
 
-std::vector<SharedArray> shared_arrays(const std::string& text) {
-  static const std::regex pattern(
-      R"((\.extern\s+)?\.shared\s+(?:\.align\s+\d+\s+)?\.[a-z]+(\d+)\s+([\w$.]+)\s*(?:\[\s*(\d+)\s*\])?)");
-  std::vector<SharedArray> arrays;
-  for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at) {
-    const uint32_t width = number_of((*at)[2].str()) / 8;
-    const uint32_t count = (*at)[4].matched ? number_of((*at)[4].str()) : 1;
-    const bool is_dynamic = (*at)[1].matched;
-    arrays.push_back({.name = (*at)[3].str(),
-                      .is_dynamic = is_dynamic,
-                      .size = is_dynamic ? 0 : width * count,
-                      .at = static_cast<size_t>(at->position())});
+using SharedArrays = std::unordered_map<std::string_view, SharedArray>;
+
+SharedArrays shared_arrays(const Tokens& tokens) {
+  SharedArrays arrays;
+  for (size_t at = 0; at < tokens.size(); ++at) {
+    if (tokens[at] != ".shared") continue;
+    const size_t start = at;
+    const bool is_dynamic = at > 0 && tokens[at - 1] == ".extern";
+    ++at;
+    const Variable variable = read_variable(tokens, at);
+    --at;
+    if (variable.width == 0) continue;
+    arrays[variable.name] = {.is_dynamic = is_dynamic, .size = is_dynamic ? 0 : variable.size, .at = start};
   }
   return arrays;
 }
 
 /// Arrays declared in the body, and those of the module that the body names.
-void read_shared(const std::vector<SharedArray>& arrays, std::string_view text, size_t first, size_t last,
-                 Reflection& reflection) {
-  reflection.shared_bytes = 0;
-  const std::string_view body = text.substr(first, last - first);
-  for (const SharedArray& array : arrays) {
-    const bool inside = array.at >= first && array.at < last;
-    if (!inside && body.find(array.name) == std::string::npos) continue;
-    *reflection.shared_bytes += array.size;
-    reflection.takes_dynamic_shared |= array.is_dynamic;
+void read_shared(const SharedArrays& arrays, const Tokens& tokens, size_t first, size_t last, Reflection& reflection) {
+  std::vector<size_t> counted;
+  uint64_t size = 0;
+  for (size_t at = first; at < last; ++at) {
+    const auto array = arrays.find(tokens[at]);
+    if (array == arrays.end() || std::ranges::find(counted, array->second.at) != counted.end()) continue;
+    counted.push_back(array->second.at);
+    size += array->second.size;
+    reflection.takes_dynamic_shared |= array->second.is_dynamic;
   }
+  reflection.shared_bytes = clamped(size);
 }
 
-size_t end_of_body(const std::string& text, size_t open) {
-  int depth = 0;
-  for (size_t at = open; at < text.size(); ++at) {
-    if (text[at] == '{') ++depth;
-    if (text[at] == '}' && --depth == 0) return at;
+/// Behind the brace that closes the one at `open`, or 0 if the text ends before.
+size_t end_of_body(const Tokens& tokens, size_t open) {
+  int64_t depth = 0;
+  for (size_t at = open; at < tokens.size(); ++at) {
+    if (tokens[at] == "{") ++depth;
+    if (tokens[at] == "}" && --depth == 0) return at + 1;
   }
-  return text.size();
+  return 0;
+}
+
+Error corrupt(std::string_view what) {
+  return {.code = Errc::corrupt, .message = "this " + std::string(what)};
 }
 
 }  // namespace
 
 Result<std::vector<Reflection>> reflect_ptx(std::span<const std::byte> bytes) {
-  const std::string text =
-      without_comments({reinterpret_cast<const char*>(bytes.data()), bytes.empty() ? 0 : bytes.size()});
-  const size_t start = std::min(text.find_first_not_of(" \t\r\n"), text.size());
-  if (text.compare(start, 8, ".version") != 0 || text.find(".target") == std::string::npos) {
-    return Error{.code = Errc::corrupt, .message = "this is no PTX: it does not begin with .version and .target"};
+  const Tokens tokens = tokens_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  if (tokens.empty() || tokens[0] != ".version" || std::ranges::find(tokens, ".target") == tokens.end()) {
+    return corrupt("is no PTX: it does not begin with .version and .target");
   }
-  const std::vector<SharedArray> arrays = shared_arrays(text);
+  const SharedArrays arrays = shared_arrays(tokens);
   std::vector<Reflection> all;
-  constexpr std::string_view entry = ".entry";
-  for (size_t at = text.find(entry); at != std::string::npos; at = text.find(entry, at)) {
-    const size_t name_at = text.find_first_not_of(" \t\n", at + entry.size());
-    const size_t open = text.find_first_of("{(", at);
-    const size_t body = text.find('{', at);
-    if (name_at == std::string::npos || open == std::string::npos || body == std::string::npos) {
-      return Error{.code = Errc::corrupt, .message = "this PTX is cut short inside an entry"};
+  for (size_t at = 0; at < tokens.size(); ++at) {
+    if (tokens[at] == "{") {
+      at = end_of_body(tokens, at) - 1;
+      if (at == static_cast<size_t>(-1)) return corrupt("PTX is cut short inside a function");
     }
-    Reflection reflection{.symbol = text.substr(name_at, text.find_first_of(" \t\n({", name_at) - name_at)};
-    const size_t close = text[open] == '(' ? text.find(')', open) : open;
-    reflection.parameters = parameters_of(text.substr(open, close - open));
-    read_threads(text.substr(close, body - close), reflection);
-    const size_t end = end_of_body(text, body);
-    read_shared(arrays, text, body, end, reflection);
+    if (tokens[at] != ".entry") continue;
+    if (++at == tokens.size()) return corrupt("PTX is cut short inside an entry");
+    Reflection reflection{.symbol = std::string(tokens[at])};
+    if (++at < tokens.size() && tokens[at] == "(") reflection.parameters = read_parameters(tokens, at);
+    if (!reflection.parameters) reflection.parameters.emplace();
+    for (; at < tokens.size() && tokens[at] != "{" && tokens[at] != ";"; ++at) {
+      if (tokens[at] == ".maxntid" || tokens[at] == ".reqntid") read_threads(tokens, at, reflection);
+    }
+    if (at < tokens.size() && tokens[at] == ";") continue;  // it is only announced
+    const size_t end = at < tokens.size() ? end_of_body(tokens, at) : 0;
+    if (end == 0) return corrupt("PTX is cut short inside an entry");
+    read_shared(arrays, tokens, at, end, reflection);
     all.push_back(std::move(reflection));
-    at = end;
+    at = end - 1;
   }
   return all;
 }

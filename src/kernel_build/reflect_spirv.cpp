@@ -62,6 +62,7 @@ struct Module {
   std::map<uint32_t, std::map<uint32_t, uint32_t>> decorations;                             // id, decoration
   std::map<uint32_t, std::map<uint32_t, std::map<uint32_t, uint32_t>>> member_decorations;  // id, member, decoration
   std::map<uint32_t, Type> types;
+  std::map<uint32_t, uint32_t> sizes;  // of types
   std::map<uint32_t, uint32_t> constants;
   std::map<uint32_t, std::string> names;
   std::vector<Variable> variables;
@@ -74,6 +75,43 @@ struct Module {
 std::string text_of(Words words) {
   const char* first = reinterpret_cast<const char*>(words.data());
   return {first, strnlen(first, words.size_bytes())};
+}
+
+/// Bytes of a type whose parts are known already, as SPIR-V lists them; a struct ends where its last member does.
+uint64_t size_of(const Module& module, uint32_t id, const Type& type) {
+  const auto size_at = [&](size_t i) -> uint64_t {
+    const auto found = module.sizes.find(i < type.operands.size() ? type.operands[i] : 0);
+    return found == module.sizes.end() ? 0 : found->second;
+  };
+  switch (type.op) {
+    case op_type_int:
+    case op_type_float: return type.operands.empty() ? 0 : type.operands[0] / 8;
+    case op_type_vector: return type.operands.size() < 2 ? 0 : size_at(0) * type.operands[1];
+    case op_type_array: {
+      const auto count = module.constants.find(type.operands.size() < 2 ? 0 : type.operands[1]);
+      return count == module.constants.end() ? 0 : size_at(0) * count->second;
+    }
+    case op_type_runtime_array: return size_at(0);
+    case op_type_struct: {
+      uint64_t end = 0;
+      const auto members = module.member_decorations.find(id);
+      for (uint32_t i = 0; i < type.operands.size(); ++i) {
+        uint64_t offset = 0;
+        if (members != module.member_decorations.end() && members->second.contains(i) &&
+            members->second.at(i).contains(member_offset)) {
+          offset = members->second.at(i).at(member_offset);
+        }
+        end = std::max(end, offset + size_at(i));
+      }
+      return end;
+    }
+    default: return 0;
+  }
+}
+
+/// Sizes are 32 bits wide; a damaged file may tell more.
+uint32_t clamped(uint64_t size) {
+  return static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX));
 }
 
 void read_instruction(uint32_t op, Words operands, Module& module) {
@@ -101,41 +139,11 @@ void read_instruction(uint32_t op, Words operands, Module& module) {
     case op_type_runtime_array:
     case op_type_struct:
     case op_type_pointer:
-      if (!operands.empty()) module.types[at(0)] = {.op = op, .operands = {operands.begin() + 1, operands.end()}};
+      if (operands.empty()) return;
+      module.types[at(0)] = {.op = op, .operands = {operands.begin() + 1, operands.end()}};
+      module.sizes[at(0)] = clamped(size_of(module, at(0), module.types[at(0)]));
       return;
     default: return;
-  }
-}
-
-/// Bytes of a type; a struct ends where its last member does. `depth` ends types that hold themselves.
-uint32_t size_of(const Module& module, uint32_t id, uint32_t depth = 0) {
-  const auto found = module.types.find(id);
-  if (found == module.types.end() || depth > 8 || found->second.operands.empty()) return 0;
-  const Type& type = found->second;
-  const uint32_t first = type.operands[0];
-  switch (type.op) {
-    case op_type_int:
-    case op_type_float: return first / 8;
-    case op_type_vector: return type.operands.size() < 2 ? 0 : size_of(module, first, depth + 1) * type.operands[1];
-    case op_type_array: {
-      const auto count = module.constants.find(type.operands.size() < 2 ? 0 : type.operands[1]);
-      return count == module.constants.end() ? 0 : size_of(module, first, depth + 1) * count->second;
-    }
-    case op_type_runtime_array: return size_of(module, first, depth + 1);
-    case op_type_struct: {
-      uint32_t end = 0;
-      const auto members = module.member_decorations.find(id);
-      for (uint32_t i = 0; i < type.operands.size(); ++i) {
-        uint32_t offset = 0;
-        if (members != module.member_decorations.end() && members->second.contains(i) &&
-            members->second.at(i).contains(member_offset)) {
-          offset = members->second.at(i).at(member_offset);
-        }
-        end = std::max(end, offset + size_of(module, type.operands[i], depth + 1));
-      }
-      return end;
-    }
-    default: return 0;
   }
 }
 
@@ -155,14 +163,14 @@ void add_variable(Module& module, const Variable& variable) {
   const auto pointer = module.types.find(variable.pointer_type);
   if (pointer == module.types.end() || pointer->second.operands.size() < 2) return;
   const uint32_t type = pointer->second.operands[1];
+  const uint32_t size = module.sizes[type];
   Reflection& reflection = module.reflection;
   if (variable.storage == push_constant) {
-    reflection.constant_bytes = module.pushed_bytes = size_of(module, type);
+    reflection.constant_bytes = module.pushed_bytes = size;
   } else if (variable.storage == workgroup_memory) {
-    reflection.shared_bytes = reflection.shared_bytes.value_or(0) + size_of(module, type);
+    reflection.shared_bytes = clamped(uint64_t{reflection.shared_bytes.value_or(0)} + size);
   } else if (variable.storage == storage_buffer || variable.storage == uniform) {
     auto& decorations = module.decorations[variable.id];
-    const uint32_t size = size_of(module, type);
     if (const auto name = module.names.find(type); name != module.names.end() && name->second == constants_block) {
       module.constants_buffer = {.set = decorations[descriptor_set], .binding = decorations[binding_number]};
       reflection.constant_bytes = size;

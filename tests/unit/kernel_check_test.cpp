@@ -198,14 +198,5 @@ TEST_F(KernelCheck, AFileThatIsNoObjectIsRefused) {
   }
 }
 
-TEST_F(KernelCheck, CutOffFilesNeverCrashTheReader) {
-  for (const CodeObject& object : library_->objects()) {
-    const size_t step = std::max<size_t>(1, object.bytes.size() / 97);
-    for (size_t size = 0; size < object.bytes.size(); size += step) {
-      static_cast<void>(reflect(object.format, object.bytes.first(size)));
-    }
-  }
-}
-
 }  // namespace
 }  // namespace pianola::kernel_build

@@ -2,16 +2,15 @@
 // Packing files that are already compiled, here those of the dialect's test kernels.
 #include "kernel_build/pack.hpp"
 
-#include <elf.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include "dialect_kernel_image.hpp"
 #include "kernel_build/process.hpp"
+#include "made_elf.hpp"
 #include "pianola/kernel_library.hpp"
 
 namespace pianola::kernel_build {
@@ -243,45 +242,11 @@ TEST_F(KernelPackForeign, AnotherOrderOrSizeThanTheFilesIsNamed) {
 /// A cubin is an ELF file; NVIDIA's compilers are not needed to make one that only its sections are read of.
 class KernelPackCubin : public KernelPack {
  protected:
-  struct Section {
-    std::string name;
-    uint32_t type = SHT_PROGBITS;
-    uint64_t size = 0;  ///< of SHT_NOBITS
-    std::vector<uint8_t> bytes;
-  };
+  using Section = ElfFileSection;
   void write_cubin(uint8_t abi_version, uint32_t flags, std::vector<Section> sections) const {
-    std::string names(1, '\0');
-    Elf64_Ehdr header{};
-    std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-    header.e_ident[EI_CLASS] = ELFCLASS64;
-    header.e_ident[EI_DATA] = ELFDATA2LSB;
-    header.e_ident[EI_ABIVERSION] = abi_version;
-    header.e_machine = 190;
-    header.e_flags = flags;
-    header.e_shentsize = sizeof(Elf64_Shdr);
-    sections.push_back({.name = ".shstrtab", .type = SHT_STRTAB});
-    for (const Section& section : sections) names += section.name + '\0';
-    sections.back().bytes.assign(names.begin(), names.end());
-    header.e_shnum = static_cast<uint16_t>(sections.size() + 1);
-    header.e_shstrndx = static_cast<uint16_t>(sections.size());
-    std::string contents;
-    std::vector<Elf64_Shdr> table(1);
-    size_t name = 1;
-    for (const Section& section : sections) {
-      Elf64_Shdr entry{};
-      entry.sh_name = static_cast<uint32_t>(name);
-      entry.sh_type = section.type;
-      entry.sh_offset = sizeof header + contents.size();
-      entry.sh_size = section.type == SHT_NOBITS ? section.size : section.bytes.size();
-      table.push_back(entry);
-      contents.append(section.bytes.begin(), section.bytes.end());
-      name += section.name.size() + 1;
-    }
-    header.e_shoff = sizeof header + contents.size();
-    std::ofstream file(folder_ + "/made.cubin", std::ios::binary);
-    file.write(reinterpret_cast<const char*>(&header), sizeof header) << contents;
-    file.write(reinterpret_cast<const char*>(table.data()),
-               static_cast<std::streamsize>(table.size() * sizeof(Elf64_Shdr)));
+    const std::string file =
+        make_elf({.abi_version = abi_version, .machine = 190, .flags = flags}, std::move(sections));
+    std::ofstream(folder_ + "/made.cubin", std::ios::binary) << file;
   }
   /// One parameter of 8 bytes at 0, as nvcc writes it.
   static Section one_pointer() {
@@ -316,7 +281,7 @@ TEST_F(KernelPackCubin, BothLayoutsOfItsFlagsTellTheArchitecture) {
 }
 
 TEST_F(KernelPackCubin, ItsSharedSectionTellsStaticWorkgroupMemory) {
-  const Section shared = {.name = ".nv.shared.scale", .type = SHT_NOBITS, .size = 2224};
+  const Section shared = {.name = ".nv.shared.scale", .type = made_elf_no_bits, .size = 2224};
   write_cubin(7, 0x00500550, {one_pointer(), shared});
   EXPECT_EQ(pack(scale, cubin("sm_80")).value().kernels[0].shared_bytes, 2224U);
   // 1,024 bytes of it are the system's from sm_90 on.
