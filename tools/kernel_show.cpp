@@ -51,7 +51,7 @@ void print_object(const CodeObject& object, std::span<const KernelInfo> kernels)
     for (size_t i = 0; reflections && i < reflections->size(); ++i) {
       const kernel_build::Reflection& found = (*reflections)[i];
       if (found.symbol != entry.symbol) continue;
-      if (found.registers) std::printf(", %u vector registers", *found.registers);
+      if (found.registers) std::printf(", %u %sregisters", *found.registers, found.scalar_registers ? "vector " : "");
       if (found.scalar_registers) std::printf(", %u scalar registers", *found.scalar_registers);
       if (found.shared_bytes) std::printf(", %u bytes shared", *found.shared_bytes);
       if (found.spilled_bytes) std::printf(", %u bytes private", *found.spilled_bytes);

@@ -161,7 +161,15 @@ Lines find_disagreements(std::span<const KernelInfo> kernels, const ObjectView& 
   if (!architecture.empty() && !suits(object.format, architecture, object.arch)) {
     lines.push_back(fmt::format("{}: the file is for {}", target, architecture));
   }
-  if (reflections->empty() && is_silent(object.format)) return lines;
+  if (reflections->empty() && is_silent(object.format)) {
+    const std::string_view text(reinterpret_cast<const char*>(object.bytes.data()), object.bytes.size());
+    for (const CodeObject::Entry& entry : object.entries) {
+      if (object.format != ObjectFormat::msl || may_hold(text, entry.symbol)) continue;
+      lines.push_back(
+          fmt::format("kernel '{}', {}: the file has no '{}'", kernels[entry.kernel].name, target, entry.symbol));
+    }
+    return lines;
+  }
   for (const CodeObject::Entry& entry : object.entries) {
     const std::string& name = kernels[entry.kernel].name;
     const auto found = std::ranges::find(*reflections, entry.symbol, &Reflection::symbol);

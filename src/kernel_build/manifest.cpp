@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "kernel_build/architecture.hpp"
+
 namespace pianola::kernel_build {
 namespace {
 
@@ -22,6 +24,10 @@ template <class... Args>
   throw Wrong{.code = Errc::invalid_argument, .message = fmt::format(text, std::forward<Args>(args)...)};
 }
 
+bool is_32_bit(const Json& value) {
+  return value.is_number_unsigned() && value.get<uint64_t>() <= UINT32_MAX;
+}
+
 /// The field's value, or `otherwise`; another type than that of `otherwise` is refused.
 template <class T>
 T field(const Json& object, const char* key, T otherwise, const std::string& where) {
@@ -29,8 +35,7 @@ T field(const Json& object, const char* key, T otherwise, const std::string& whe
   if (at == object.end()) return otherwise;
   try {
     if constexpr (std::is_same_v<T, uint32_t>) {
-      if (!at->is_number_unsigned() || at->get<uint64_t>() > UINT32_MAX)
-        refuse("{}: '{}' is no 32-bit number", where, key);
+      if (!is_32_bit(*at)) refuse("{}: '{}' is no 32-bit number", where, key);
     }
     return at->get<T>();
   } catch (const Json::exception&) {
@@ -95,11 +100,14 @@ ManifestKernel kernel_of(const Json& json) {
   const std::string where = fmt::format("kernel '{}'", kernel.name);
   if (kernel.name.empty()) refuse("a kernel has no 'name'");
   if (json.contains("workgroup")) {
-    const auto sides = field<std::vector<uint32_t>>(json, "workgroup", {}, where);
+    const Json& sides = list_of(json, "workgroup", where);
     if (sides.empty() || sides.size() > 3)
       refuse("{}: 'workgroup' has {} numbers, 1 to 3 are right", where, sides.size());
     kernel.workgroup = {1, 1, 1};
-    std::ranges::copy(sides, kernel.workgroup->begin());
+    for (size_t i = 0; i < sides.size(); ++i) {
+      if (!is_32_bit(sides[i])) refuse("{}: 'workgroup' holds {}, which is no 32-bit number", where, sides[i].dump());
+      kernel.workgroup->at(i) = sides[i].get<uint32_t>();
+    }
   }
   if (json.contains("shared_bytes")) kernel.shared_bytes = field<uint32_t>(json, "shared_bytes", 0, where);
   kernel.dynamic_shared_bytes = field<uint32_t>(json, "dynamic_shared_bytes", 0, where);
@@ -136,6 +144,10 @@ ManifestObject object_of(const Json& json) {
   object.format = format_of(field<std::string>(json, "format", "", where), where);
   object.arch = field<std::string>(json, "arch", "", where);
   if (object.arch.empty()) refuse("{} has no 'arch'", where);
+  if (!is_architecture(object.format, object.arch)) {
+    refuse("{}: arch '{}' is no architecture for {}; there are {}", where, object.arch, to_string(object.format),
+           architectures_of(object.format));
+  }
   object.symbols = field<std::map<std::string, std::string>>(json, "symbols", {}, where);
   return object;
 }

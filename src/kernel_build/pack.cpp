@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <tuple>
 
 #include "kernel_build/check.hpp"
 #include "kernel_build/files.hpp"
@@ -176,6 +178,22 @@ Result<> complete_from(std::vector<Draft>& drafts, const format::ObjectContents&
   return {};
 }
 
+/// A device would take one of two objects that suit it alike, and leave the other.
+Result<> check_unique(const format::LibraryContents& contents, const Manifest& manifest) {
+  std::map<std::tuple<ObjectFormat, std::string, uint32_t>, size_t> first;
+  for (size_t i = 0; i < contents.objects.size(); ++i) {
+    const format::ObjectContents& object = contents.objects[i];
+    for (const CodeObject::Entry& entry : object.entries) {
+      const auto [at, is_new] = first.try_emplace({object.format, object.arch, entry.kernel}, i);
+      if (is_new) continue;
+      return failure(Errc::invalid_argument, "kernel '{}' has two objects of {} for {}: {} and {}",
+                     manifest.kernels[entry.kernel].name, to_string(object.format), object.arch,
+                     manifest.objects[at->second].file, manifest.objects[i].file);
+    }
+  }
+  return {};
+}
+
 Result<> check_complete(const Draft& draft) {
   const std::string& name = draft.info.name;
   if (!draft.has_object) return failure(Errc::missing_kernel, "no object holds kernel '{}'", name);
@@ -214,6 +232,7 @@ Result<format::LibraryContents> pack_kernels(const Manifest& manifest, const std
     if (auto ok = complete_from(drafts, *object, entry.file); !ok) return ok.error();
     contents.objects.push_back(std::move(*object));
   }
+  if (auto ok = check_unique(contents, manifest); !ok) return ok.error();
   for (const Draft& draft : drafts) {
     if (auto ok = check_complete(draft); !ok) return ok.error();
     contents.kernels.push_back(draft.info);

@@ -29,6 +29,15 @@ Result<std::vector<Reflection>> reflect_exports(const ElfFile& elf) {
   return Error{.code = Errc::corrupt, .message = fmt::format("this is no host object: it does not export {}", version)};
 }
 
+/// Nothing is read but what Apple's files begin with: "MTLB", or the magic of several in one.
+Result<std::vector<Reflection>> reflect_metallib(std::span<const std::byte> bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  for (const std::string_view magic : {"MTLB", "\xcb\xfe\xba\xbe", "\xca\xfe\xba\xbe"}) {
+    if (text.starts_with(magic)) return std::vector<Reflection>();
+  }
+  return Error{.code = Errc::corrupt, .message = "this is no metallib: it does not begin with MTLB"};
+}
+
 }  // namespace
 
 Result<std::vector<Reflection>> reflect(ObjectFormat format, std::span<const std::byte> bytes) {
@@ -39,7 +48,7 @@ Result<std::vector<Reflection>> reflect(ObjectFormat format, std::span<const std
     case ObjectFormat::hsaco: return reflect_hsaco(bytes);
     case ObjectFormat::spirv: return reflect_spirv(bytes);
     case ObjectFormat::msl: return reflect_msl(bytes);
-    case ObjectFormat::metallib: break;
+    case ObjectFormat::metallib: return reflect_metallib(bytes);
   }
   return std::vector<Reflection>();
 }

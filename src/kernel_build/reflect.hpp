@@ -45,6 +45,10 @@ struct Reflection {
   std::optional<KernelInfo> record;  ///< of host objects of the dialect, which tell everything
 };
 
+/// Whether MSL that the dialect did not write may hold a function of that name: it does as a word, or its text pastes
+/// words or includes files.
+bool may_hold(std::string_view msl, std::string_view name);
+
 /// Kernels in the order of the file; none for those that say nothing (metallib, Mach-O, MSL that the dialect did not
 /// write).
 /// Errors: corrupt (the file is not what `format` says).

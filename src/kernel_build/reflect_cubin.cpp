@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "kernel_build/architecture.hpp"
 #include "kernel_build/elf.hpp"
@@ -32,6 +33,7 @@ constexpr uint8_t format_with_size = 4;
 constexpr uint8_t max_threads = 0x05;
 constexpr uint8_t required_threads = 0x10;
 constexpr uint8_t parameter_info = 0x17;
+constexpr uint8_t register_count = 0x2f;  // in .nv.info, with the number of a symbol
 
 void read_attribute(uint8_t attribute, Bytes value, Reflection& reflection) {
   if (attribute == parameter_info && value.size() >= 12) {
@@ -48,7 +50,9 @@ void read_attribute(uint8_t attribute, Bytes value, Reflection& reflection) {
   }
 }
 
-void read_attributes(Bytes bytes, Reflection& reflection) {
+/// Calls read(attribute, value) for each attribute with a size.
+template <class Read>
+void for_each_attribute(Bytes bytes, const Read& read) {
   while (bytes.size() >= 4) {
     const auto format = value_at<uint8_t>(bytes, 0);
     const auto attribute = value_at<uint8_t>(bytes, 1);
@@ -56,9 +60,33 @@ void read_attributes(Bytes bytes, Reflection& reflection) {
     bytes = bytes.subspan(4);
     if (format != format_with_size) continue;
     if (size > bytes.size()) return;
-    read_attribute(attribute, bytes.first(size), reflection);
+    read(attribute, bytes.first(size));
     bytes = bytes.subspan(size);
   }
+}
+
+/// The name of the file's symbol of that number, or nothing.
+std::string_view symbol_name(const ElfFile& elf, uint32_t number) {
+  constexpr uint64_t entry_size = 24;
+  const ElfSection* symbols = elf.find(".symtab");
+  const ElfSection* strings = elf.find(".strtab");
+  if (symbols == nullptr || strings == nullptr || number >= symbols->bytes.size() / entry_size) return {};
+  const auto at = value_at<uint32_t>(symbols->bytes, number * entry_size);
+  if (at >= strings->bytes.size()) return {};
+  const char* first = reinterpret_cast<const char*>(strings->bytes.data()) + at;
+  return {first, strnlen(first, strings->bytes.size() - at)};
+}
+
+/// Registers of a thread, by the kernels' names.
+std::map<std::string_view, uint32_t> registers_of(const ElfFile& elf) {
+  std::map<std::string_view, uint32_t> registers;
+  const ElfSection* section = elf.find(".nv.info");
+  if (section == nullptr) return registers;
+  for_each_attribute(section->bytes, [&](uint8_t attribute, Bytes value) {
+    if (attribute != register_count || value.size() < 8) return;
+    registers[symbol_name(elf, value_at<uint32_t>(value, 0))] = value_at<uint32_t>(value, 4);
+  });
+  return registers;
 }
 
 uint32_t shared_bytes(const ElfFile& elf, const std::string& symbol) {
@@ -78,12 +106,15 @@ Result<std::vector<Reflection>> reflect_cubin(Bytes bytes) {
     return Error{.code = Errc::corrupt, .message = fmt::format("CUDA binary: it is for machine {}", elf->machine)};
   }
   constexpr std::string_view prefix = ".nv.info.";
+  const auto registers = registers_of(*elf);
   std::vector<Reflection> all;
   for (const ElfSection& section : elf->sections) {
     if (!section.name.starts_with(prefix)) continue;
     Reflection reflection{.symbol = std::string(section.name.substr(prefix.size()))};
     reflection.parameters.emplace();
-    read_attributes(section.bytes, reflection);
+    for_each_attribute(section.bytes,
+                       [&](uint8_t attribute, Bytes value) { read_attribute(attribute, value, reflection); });
+    if (const auto at = registers.find(reflection.symbol); at != registers.end()) reflection.registers = at->second;
     std::ranges::sort(*reflection.parameters, {}, &Parameter::offset);
     for (Parameter& parameter : *reflection.parameters) {
       if (parameter.size != 8) parameter.is_buffer = false;

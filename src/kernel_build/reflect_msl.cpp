@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MSL: what msl_text.cpp wrote in front of each kernel. Of other texts nothing is known, since only a compiler for
 // Metal could tell it.
+#include <algorithm>
 #include <charconv>
 
 #include "kernel_build/reflect.hpp"
@@ -55,7 +56,27 @@ void add_constants(std::string_view lines, std::vector<Parameter>& parameters) {
   }
 }
 
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 }  // namespace
+
+bool may_hold(std::string_view msl, std::string_view name) {
+  if (msl.find("##") != std::string_view::npos) return true;
+  for (size_t at = msl.find("#"); at < msl.size(); at = msl.find("#", at + 1)) {
+    std::string_view directive = msl.substr(at + 1, msl.find('\n', at) - at - 1);
+    directive.remove_prefix(std::min(directive.find_first_not_of(" \t"), directive.size()));
+    const bool includes = directive.starts_with("include") || directive.starts_with("import");
+    if (includes && directive.find("<metal_") == std::string_view::npos) return true;
+  }
+  for (size_t at = msl.find(name); at < msl.size() && !name.empty(); at = msl.find(name, at + 1)) {
+    const bool begins = at == 0 || !is_word(msl[at - 1]);
+    const size_t end = at + name.size();
+    if (begins && (end == msl.size() || !is_word(msl[end]))) return true;
+  }
+  return false;
+}
 
 Result<std::vector<Reflection>> reflect_msl(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());

@@ -9,7 +9,9 @@
 #include <fstream>
 
 #include "dialect_kernel_image.hpp"
+#include "kernel_build/files.hpp"
 #include "kernel_build/process.hpp"
+#include "kernel_build/reflect.hpp"
 #include "made_elf.hpp"
 #include "pianola/kernel_library.hpp"
 
@@ -120,8 +122,9 @@ TEST_F(KernelPack, AFileThatIsNoObjectIsNamedWithItsTarget) {
   const auto notes = [](const std::string& format, const std::string& arch) {
     return R"({"file": "notes.txt", "format": ")" + format + R"(", "arch": ")" + arch + R"("})";
   };
-  constexpr std::pair<const char*, const char*> targets[] = {
-      {"host", "x86-64"}, {"ptx", "sm_70"}, {"cubin", "sm_90"}, {"hsaco", "gfx90a"}, {"spirv", "vulkan1.1"}};
+  constexpr std::pair<const char*, const char*> targets[] = {{"host", "x86-64"},     {"ptx", "sm_70"},
+                                                             {"cubin", "sm_90"},     {"hsaco", "gfx90a"},
+                                                             {"spirv", "vulkan1.1"}, {"metallib", "metal3.1"}};
   for (const auto& [format, arch] : targets) {
     expect_error(whole, notes(format, arch), Errc::corrupt,
                  std::string("notes.txt: ") + format + " for " + arch + ": ");
@@ -133,10 +136,9 @@ TEST_F(KernelPack, AFileForAnotherArchitectureIsNamed) {
     const char *file, *format, *listed;
     bool suits;
   };
-  for (const Case& each : {Case{"sm_70", "ptx", "sm_75", false}, Case{"sm_70", "ptx", "nonesuch", false},
-                           Case{"sm_90", "ptx", "sm_90a", true}, Case{"gfx90a", "hsaco", "gfx942", false},
-                           Case{"gfx90a", "hsaco", "gfx90a:xnack+", true}, Case{"aarch64", "host", "x86-64", false},
-                           Case{"x86-64", "host", "x86-64-v3", true}}) {
+  for (const Case& each : {Case{"sm_70", "ptx", "sm_75", false}, Case{"sm_90", "ptx", "sm_90a", true},
+                           Case{"gfx90a", "hsaco", "gfx942", false}, Case{"gfx90a", "hsaco", "gfx90a:xnack+", true},
+                           Case{"aarch64", "host", "x86-64", false}, Case{"x86-64", "host", "x86-64-v3", true}}) {
     const std::string object = std::string(R"({"file": ")") + each.file + R"(", "format": ")" + each.format +
                                R"(", "arch": ")" + each.listed + R"("})";
     if (each.suits) {
@@ -147,6 +149,45 @@ TEST_F(KernelPack, AFileForAnotherArchitectureIsNamed) {
           whole, object, Errc::mismatch,
           std::string(each.file) + ": " + each.format + " for " + each.listed + ": the file is for " + each.file);
     }
+  }
+}
+
+TEST_F(KernelPack, ItsArchitectureIsFoundBehindAnyBlanks) {
+  std::ofstream(folder_ + "/blanks.ptx") << ".version 6.3\n.target \t sm_80\n.entry k() { ret; }\n";
+  const auto kernel = R"({"name": "k", "workgroup": [1], "arguments": []})";
+  expect_error(kernel, R"({"file": "blanks.ptx", "format": "ptx", "arch": "sm_70"})", Errc::mismatch,
+               "the file is for sm_80");
+  EXPECT_TRUE(pack(kernel, R"({"file": "blanks.ptx", "format": "ptx", "arch": "sm_80"})"));
+}
+
+TEST_F(KernelPack, TwoObjectsOfOneKernelForOneTargetAreRefused) {
+  expect_error(whole, std::string(ptx) + "," + ptx, Errc::invalid_argument,
+               "kernel 'integers' has two objects of ptx for sm_70: sm_70 and sm_70");
+  EXPECT_TRUE(pack(whole, std::string(hsaco) + R"(, {"file": "gfx90a", "format": "hsaco", "arch": "gfx90a:xnack+"})"));
+}
+
+TEST_F(KernelPack, MslMustHaveTheKernelsName) {
+  const std::string object = R"({"file": "by_hand.metal", "format": "msl", "arch": "msl"})";
+  const auto write = [&](const std::string& text) { std::ofstream(folder_ + "/by_hand.metal") << text; };
+  for (const char* text : {"#include <metal_stdlib>\nkernel void other() {}\n", "kernel void integers2() {}\n",
+                           "kernel void my_integers() {}\n", ""}) {
+    write(text);
+    expect_error(whole, object, Errc::mismatch, "kernel 'integers', msl for msl: the file has no 'integers'");
+  }
+  for (const char* text : {"#include <metal_stdlib>\nkernel void integers() {}\n", "# include \"all.h\"\n",
+                           "#define K(n) kernel void inte##n() {}\nK(gers)\n"}) {
+    write(text);
+    const auto packed = pack(whole, object);
+    EXPECT_TRUE(packed) << text << to_string(packed.error());
+  }
+}
+
+TEST_F(KernelPack, AMetallibBeginsWithItsMagic) {
+  const std::string object = R"({"file": "made.metallib", "format": "metallib", "arch": "metal3.1"})";
+  for (const char* magic : {"MTLB", "\xcb\xfe\xba\xbe", "\xca\xfe\xba\xbe"}) {
+    std::ofstream(folder_ + "/made.metallib") << magic << " and what only Apple's compiler writes";
+    const auto packed = pack(whole, object);
+    EXPECT_TRUE(packed) << to_string(packed.error());
   }
 }
 
@@ -289,6 +330,26 @@ TEST_F(KernelPackCubin, ItsSharedSectionTellsStaticWorkgroupMemory) {
   EXPECT_EQ(pack(scale, cubin("sm_90")).value().kernels[0].shared_bytes, 1200U);
 }
 
+TEST_F(KernelPackCubin, ItTellsTheRegistersOfEachKernel) {
+  // As nvcc 13 writes them: symbol 2 has 32 registers, symbol 1 has 8; another attribute between.
+  const Section info = {.name = ".nv.info", .bytes = {0x04, 0x2f, 0x08, 0, 2, 0, 0, 0, 0x20, 0, 0, 0,  //
+                                                      0x04, 0x11, 0x08, 0, 2, 0, 0, 0, 0x40, 0, 0, 0,  //
+                                                      0x04, 0x2f, 0x08, 0, 1, 0, 0, 0, 0x08, 0, 0, 0,  //
+                                                      0x04, 0x2f, 0x08, 0, 9, 0, 0, 0, 0x09, 0, 0, 0}};
+  Section symbols = {.name = ".symtab", .bytes = std::vector<uint8_t>(3 * 24)};
+  symbols.bytes[24] = 1;
+  symbols.bytes[48] = 5;
+  const std::string names("\0two\0scale", 11);
+  const Section strings = {.name = ".strtab", .bytes = std::vector<uint8_t>(names.begin(), names.end())};
+  write_cubin(8, 0x06005a04, {info, symbols, strings, one_pointer()});
+  const auto bytes = read_bytes(folder_ + "/made.cubin");
+  const auto found = reflect_cubin(bytes.value());
+  ASSERT_TRUE(found) << to_string(found.error());
+  ASSERT_EQ(found->size(), 1U);
+  EXPECT_EQ(found->front().symbol, "scale");
+  EXPECT_EQ(found->front().registers, 32U);
+}
+
 TEST_F(KernelPackCubin, WithoutKernelsItIsRefusedUnlessItIsAFatBinary) {
   write_cubin(8, 0x06005a04, {});
   expect_error(scale, cubin("sm_90"), Errc::corrupt, "holds no kernel");
@@ -321,47 +382,6 @@ TEST_F(KernelPack, PtxTellsThatItTakesDynamicWorkgroupMemory) {
   EXPECT_EQ(packed->kernels[0].shared_bytes, 400U);
   EXPECT_EQ(packed->kernels[0].dynamic_shared_bytes, 65536U);
   EXPECT_TRUE(pack(kernel("takes_none", ""), object));
-}
-
-TEST(KernelManifest, StructsAndWideNumbersLieWhereACompilerPutsThem) {
-  const auto manifest = parse_manifest(R"({"kernels": [{"name": "k", "arguments": [{"buffer": "a"},
-    {"constant": "c", "size": 1}, {"constant": "wide", "size": 8}, {"constant": "pair", "size": 12, "align": 4},
-    {"constant": "last", "size": 8}]}], "objects": [{"file": "f", "format": "ptx", "arch": "sm_80"}]})");
-  ASSERT_TRUE(manifest) << to_string(manifest.error());
-  const auto& constants = manifest->kernels[0].constants;
-  EXPECT_EQ(constants[1].offset, 8U);
-  EXPECT_EQ(constants[2].offset, 16U);
-  EXPECT_EQ(constants[3].offset, 32U);
-}
-
-TEST(KernelManifest, MistakesAreNamed) {
-  struct Case {
-    const char* text;
-    Errc code;
-    const char* part;
-  };
-  const std::string objects = R"("objects": [{"file": "f", "format": "ptx", "arch": "sm_80"}])";
-  for (const Case& each : {
-           Case{"{", Errc::corrupt, "no JSON"},
-           Case{"[]", Errc::invalid_argument, "no object"},
-           Case{R"({"kernels": [], )", Errc::invalid_argument, "no kernels"},
-           Case{R"({"kernel": [], )", Errc::invalid_argument, "'kernel'"},
-           Case{R"({"kernels": [{"name": 3}], )", Errc::invalid_argument, "'name'"},
-           Case{R"({"kernels": [{"name": "k", "workgroup": [1, 2, 3, 4]}], )", Errc::invalid_argument, "4 numbers"},
-           Case{R"({"kernels": [{"name": "k", "arguments": [{"buffer": "a", "access": "x"}]}], )",
-                Errc::invalid_argument, "'x'"},
-           Case{R"({"kernels": [{"name": "k", "arguments": [{"constant": "a", "size": 0}]}], )", Errc::invalid_argument,
-                "0 bytes"},
-           Case{R"({"kernels": [{"name": "k", "arguments": [{"constant": "a", "size": 16, "align": 16}]}], )",
-                Errc::invalid_argument, "alignment 16"},
-       }) {
-    std::string text = each.text;
-    if (text.ends_with(", ")) text += objects + "}";
-    const auto manifest = parse_manifest(text);
-    ASSERT_FALSE(manifest) << text;
-    EXPECT_EQ(manifest.error().code, each.code) << text;
-    EXPECT_NE(manifest.error().message.find(each.part), std::string::npos) << manifest.error().message;
-  }
 }
 
 }  // namespace
