@@ -64,7 +64,8 @@ class Constants {
   /// A number, a trivially copyable struct of at most 64 bytes, or a named constant.
   struct Value {
     template <PlainValue T>
-    requires(sizeof(T) <= 64) Value(const T& value) : size(sizeof(T)), alignment(alignof(T) < 4 ? 4 : alignof(T)) {
+      requires(sizeof(T) <= 64)
+    Value(const T& value) : size(sizeof(T)), alignment(alignof(T) < 4 ? 4 : alignof(T)) {
       std::memcpy(bytes.data(), &value, sizeof(T));
     }
     Value(ConstantRef ref)

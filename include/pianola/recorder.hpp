@@ -83,8 +83,8 @@ class Recorder {
   /// Sets bytes [offset, offset + size) of the constant state; both multiples of 4. Other bytes stay.
   Recorder& push_constants(uint32_t offset, std::span<const std::byte> bytes);
   template <class T>
-  requires(std::is_trivially_copyable_v<T> && !TrivialContainer<const T>) Recorder& push_constants(uint32_t offset,
-                                                                                                   const T& value) {
+    requires(std::is_trivially_copyable_v<T> && !TrivialContainer<const T>)
+  Recorder& push_constants(uint32_t offset, const T& value) {
     return push_constants(offset, std::span<const std::byte>(std::as_bytes(std::span(&value, 1))));
   }
   template <TrivialContainer C>

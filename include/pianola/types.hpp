@@ -41,8 +41,7 @@ template <class C>
 concept TrivialContainer = requires(C& container) {
   std::data(container);
   std::size(container);
-}
-&&std::is_trivially_copyable_v<std::remove_pointer_t<decltype(std::data(std::declval<C&>()))>>;
+} && std::is_trivially_copyable_v<std::remove_pointer_t<decltype(std::data(std::declval<C&>()))>>;
 
 /// A value that is its own bytes: a number, an enum, a trivially copyable struct, or an array of them. Pointers,
 /// and views such as std::span and std::string_view, whose bytes are an address, are not.

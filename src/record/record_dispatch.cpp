@@ -179,8 +179,9 @@ class DispatchWriter {
       return false;
     }
     if (const SlotInfo& slot = impl_.slot(counts.slot); slot.alignment % 4 != 0) {
-      impl_.fail(Errc::misaligned, fmt::format("indirect counts in slot '{}' of alignment {}; a multiple of 4 is needed",
-                                               slot.name, slot.alignment));
+      impl_.fail(Errc::misaligned,
+                 fmt::format("indirect counts in slot '{}' of alignment {}; a multiple of 4 is needed", slot.name,
+                             slot.alignment));
       return false;
     }
     if (counts.size < 12) {

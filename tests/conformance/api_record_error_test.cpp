@@ -91,9 +91,8 @@ TEST_F(ApiRecordError, ReferencesOfAnotherRecorderAreRefused) {
   refuses(Errc::invalid_argument, {"recorder"}, [&](Script& s) {
     s.rec.dispatch(kernel("iota"), {.groups = {other.four}, .constants = {1U, 2U}, .bindings = {s.x}});
   });
-  refuses(Errc::invalid_argument, {"recorder"}, [&](Script& s) {
-    s.rec.dispatch(kernel("iota"), {.constants = {other.four, 2U}, .bindings = {s.x}});
-  });
+  refuses(Errc::invalid_argument, {"recorder"},
+          [&](Script& s) { s.rec.dispatch(kernel("iota"), {.constants = {other.four, 2U}, .bindings = {s.x}}); });
   refuses(Errc::invalid_argument, {"channel"},
           [&](Script& s) { s.rec.collective({.channel = other.channel, .send = s.x, .receive = s.y, .count = 1}); });
 }
@@ -105,13 +104,11 @@ TEST_F(ApiRecordError, ConstantsThatNoRecorderMadeAreRefused) {
     });
   }
   const ConstantRef right_size{.size = 4};
-  refuses(Errc::invalid_argument, {"recorder"}, [&](Script& s) {
-    s.rec.dispatch(kernel("iota"), {.constants = {right_size, 2U}, .bindings = {s.x}});
-  });
+  refuses(Errc::invalid_argument, {"recorder"},
+          [&](Script& s) { s.rec.dispatch(kernel("iota"), {.constants = {right_size, 2U}, .bindings = {s.x}}); });
   const ConstantRef too_large{.size = 1U << 30};
-  refuses(Errc::mismatch, {"iota"}, [&](Script& s) {
-    s.rec.dispatch(kernel("iota"), {.constants = {too_large, 2U}, .bindings = {s.x}});
-  });
+  refuses(Errc::mismatch, {"iota"},
+          [&](Script& s) { s.rec.dispatch(kernel("iota"), {.constants = {too_large, 2U}, .bindings = {s.x}}); });
 }
 
 TEST_F(ApiRecordError, AConstantAfterAnErrorCanStillBeWrittenInADispatch) {

@@ -239,10 +239,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadContents{"ConstantPastTheBlock", [](LibraryContents& c) { c.kernels[0].constants[1].size = 8; }},
         BadContents{"OverlappingConstants", [](LibraryContents& c) { c.kernels[0].constants[1].offset = 2; }},
         BadContents{"EmptyWorkgroup", [](LibraryContents& c) { c.kernels[0].workgroup[2] = 0; }},
-        BadContents{"HugeWorkgroup",
-                    [](LibraryContents& c) {
-                      c.kernels[0].workgroup = {64, 64, 1};
-                    }},
+        BadContents{"HugeWorkgroup", [](LibraryContents& c) { c.kernels[0].workgroup = {64, 64, 1}; }},
         BadContents{"EntryOfNoKernel", [](LibraryContents& c) { c.objects[1].entries[0].kernel = 2; }},
         BadContents{"EntryTwice", [](LibraryContents& c) { c.objects[0].entries[1].kernel = 0; }},
         BadContents{"EmptyObject", [](LibraryContents& c) { c.objects[0].bytes.clear(); }},
