@@ -39,7 +39,7 @@ Cache Cache::open(const std::string& folder, const Compilers& compilers) {
 }
 
 std::string Cache::key(std::span<const std::string> options, std::string_view text) const {
-  std::string all = versions_;
+  std::string all = "layout 2\n" + versions_;  // of what keep() writes: others share the folder
   for (const std::string& option : options) all += fmt::format("{}:{}\n", option.size(), option);
   all += text;
   return fmt::format("{}/{}", folder_, hash_of(all));
