@@ -44,6 +44,7 @@ kernel void half_barrier(device uint* out [[buffer(0)]], uint lane [[thread_inde
 kernel void count_all(device atomic_uint* out [[buffer(0)]]) {
   atomic_fetch_add_explicit(out, 1u, memory_order_relaxed);
 }
+kernel void from_constants(constant uint* in [[buffer(0)]], device uint* out [[buffer(1)]]) { *out = *in; }
 kernel void race(device uint* out [[buffer(0)]], uint id [[ID]]) { *out = id; }
 )";
 
@@ -60,6 +61,8 @@ void SimMetal::SetUp() {
   sim_metal::clear_faults();
   sim_metal::take_findings();
   sim_metal::reset_counts();
+  // The test before may have left a queue on its own thread, which is about to end.
+  for (int i = 0; i < 1000 && sim_metal::live_objects() != 0; ++i) usleep(1000);
   live_before_ = sim_metal::live_objects();
   device = MTLCreateSystemDefaultDevice();
   queue = [device newCommandQueue];

@@ -38,6 +38,57 @@ TEST_F(SimMetalKernels, UnorderedDispatchesThatConflictAreFound) {
   expect_no_finding();
 }
 
+TEST_F(SimMetalKernels, CountsWrittenInTheSameEncoderAreFoundWhateverBarrierStandsBetween) {
+  id<MTLBuffer> counts = buffer(16), out = buffer(16);
+  auto set = pipeline("set_bytes");
+  const auto launch = [&](id<MTLComputeCommandEncoder> e) {
+    [e setComputePipelineState:set];
+    const SetBytes one{0, 1, 1};
+    [e setBuffer:out offset:0 atIndex:0];
+    [e setBytes:&one length:sizeof one atIndex:1];
+    [e dispatchThreadgroupsWithIndirectBuffer:counts indirectBufferOffset:0 threadsPerThreadgroup:size(1)];
+  };
+  for (const MTLDispatchType type : {MTLDispatchTypeConcurrent, MTLDispatchTypeSerial}) {
+    compute(
+        [&](id<MTLComputeCommandEncoder> e) {
+          set_bytes(e, set, counts, {0, 12, 0});
+          [e memoryBarrierWithScope:MTLBarrierScopeBuffers];
+          launch(e);
+        },
+        type);
+    expect_finding("indirect");
+  }
+  run([&](id<MTLCommandBuffer> commands) {
+    id<MTLComputeCommandEncoder> e = [commands computeCommandEncoder];
+    set_bytes(e, set, counts, {0, 12, 0});
+    [e endEncoding];
+    e = [commands computeCommandEncoder];
+    launch(e);
+    [e endEncoding];
+  });
+  expect_no_finding();
+}
+
+TEST_F(SimMetalKernels, ConstantMemoryIsBoundWhereTheGpuSays) {
+  id<MTLBuffer> in = buffer(256), out = buffer(16);
+  auto kernel = pipeline("from_constants");
+  const auto read_at = [&](NSUInteger offset) {
+    compute([&](id<MTLComputeCommandEncoder> e) {
+      [e setComputePipelineState:kernel];
+      [e setBuffer:in offset:offset atIndex:0];
+      [e setBuffer:out offset:0 atIndex:1];
+      [e dispatchThreadgroups:size(1) threadsPerThreadgroup:size(1)];
+    });
+  };
+  read_at(32);
+  expect_no_finding();
+  read_at(16);
+  expect_finding("alignment");
+  sim_metal::configure({.alignment = sim_metal::AlignmentRule::apple});
+  read_at(4);
+  expect_no_finding();
+}
+
 TEST_F(SimMetalKernels, UntrackedBuffersNeedTheRightFenceBetweenEncoders) {
   id<MTLBuffer> a = buffer(256, MTLResourceHazardTrackingModeUntracked);
   auto set = pipeline("set_bytes");

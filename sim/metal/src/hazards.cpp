@@ -127,6 +127,14 @@ void begin_command(Command& command) {
                        intern(command.kernel != nullptr ? command.kernel->name : "")});
 }
 
+bool is_written_in_encoder(const Command& command, Memory& memory, size_t offset, size_t size) {
+  for (size_t byte = offset; byte < offset + size; ++byte) {
+    const uint32_t writer = memory.shadow(byte).write_command;
+    if (writer != 0 && history()[writer].encoder == command.encoder->serial) return true;
+  }
+  return false;
+}
+
 void touch(const Touch& t) {
   Memo writer, reader, later;
   bool told = false;

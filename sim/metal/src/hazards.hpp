@@ -26,6 +26,9 @@ struct Touch {
 };
 void touch(const Touch& touch);
 
+/// Whether an earlier command of this command's encoder was the last to write any of these bytes.
+bool is_written_in_encoder(const Command& command, Memory& memory, size_t offset, size_t size);
+
 /// Key of a thread of a group between two threadgroup barriers.
 constexpr uint32_t thread_key(uint32_t group, uint32_t phase, uint32_t local) {
   return ((group + 1) & 0xffffU) << 16 | (phase & 63U) << 10 | (local & 1023U);

@@ -114,6 +114,10 @@ bool DispatchRun::resolve_counts() {
   Memory* counts = keep(command_.a, "the indirect buffer");
   if (counts == nullptr) return false;
   touch({command_, *counts, command_.a_offset, 12, false, false, 0});
+  if (is_written_in_encoder(command_, *counts, command_.a_offset, 12)) {
+    report("indirect", "the counts of %s are written in its own encoder, at whose start they may be read",
+           describe(command_).c_str());
+  }
   std::memcpy(command_.groups.data(), counts->base() + command_.a_offset, 12);
   return true;
 }
@@ -179,9 +183,13 @@ bool DispatchRun::check_buffer(const msl::Parameter& p) {
            p.index, have);
     return false;
   }
-  if (in_buffer && binding.offset % static_cast<size_t>(p.align) != 0) {
-    report("alignment", "%s: offset %zu bound at index %d is not a multiple of %d, as parameter '%s' needs",
-           who.c_str(), binding.offset, p.index, p.align, p.name);
+  auto align = static_cast<size_t>(p.align);
+  if (p.is_const == msl::Parameter::in_constant_space) {
+    align = std::max<size_t>(align, settings().alignment == AlignmentRule::mac ? 32 : 4);
+  }
+  if (in_buffer && binding.offset % align != 0) {
+    report("alignment", "%s: offset %zu bound at index %d is not a multiple of %zu, as parameter '%s' needs",
+           who.c_str(), binding.offset, p.index, align, p.name);
     return false;
   }
   return true;

@@ -28,6 +28,7 @@ struct Member {
 };
 struct Parameter {
   enum Kind : int { buffer = 0, threadgroup = 1, builtin = 2 };
+  enum Const : int { no = 0, yes = 1, in_constant_space = 2 };
   int kind, index, size, align, is_const, is_reference;
   const char* attribute;
   const char* name;

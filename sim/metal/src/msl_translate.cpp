@@ -15,6 +15,7 @@ struct Declaration {
   std::string name;
   bool is_pointer = false;
   bool has_space = false;
+  bool is_constant = false;  ///< in the address space of that name
   bool is_function = false;
 };
 
@@ -33,6 +34,7 @@ Declaration read_declaration(const Tokens& t, size_t begin, size_t end) {
     if (t[i].is("<")) ++angle;
     if (t[i].is(">")) --angle;
     if (t[i].is_name() && is_address_space(t[i].text)) d.has_space = true;
+    if (t[i].is("constant")) d.is_constant = true;
     if (angle == 0) {
       if (t[i].is("*") || t[i].is("&")) d.is_pointer = true;
       if (t[i].is("(")) d.is_function = true;
@@ -267,9 +269,9 @@ void Translator::add_parameter(const std::string& kernel, const Declaration& p, 
   const std::string plain = "unconst<" + target + ">::type";
   arguments += (position != 0 ? ", " : "") + value;
   rows += "{" + std::to_string(kind) + ", " + std::to_string(index) + ", (int)sizeof(" + target + "), (int)alignof(" +
-          target + "), is_const<" + target + ">::value, unreferenced<" + type + ">::reference, \"" + attribute +
-          "\", \"" + p.name + "\", members<" + plain + ">::table, members<" + plain + ">::count, (int)sizeof(" + plain +
-          "), (int)alignof(" + plain + ")}, ";
+          target + "), is_const<" + target + ">::value" + (p.is_constant ? " + 1" : "") + ", unreferenced<" + type +
+          ">::reference, \"" + attribute + "\", \"" + p.name + "\", members<" + plain + ">::table, members<" + plain +
+          ">::count, (int)sizeof(" + plain + "), (int)alignof(" + plain + ")}, ";
 }
 
 }  // namespace
