@@ -2,10 +2,10 @@
 // Layouts are those of the System V ABI, chapters "ELF Header", "Sections" and "Symbol Table".
 #include "kernel_build/elf.hpp"
 
-#include <elf.h>
-
 #include <algorithm>
 #include <cstring>
+
+#include "kernel_build/elf_layout.hpp"
 
 namespace pianola::kernel_build {
 namespace {
@@ -41,28 +41,32 @@ const ElfSection* ElfFile::find(std::string_view name) const {
 }
 
 Result<ElfFile> read_elf(Bytes file) {
-  if (!has(file, 0, sizeof(Elf64_Ehdr))) return corrupt("no ELF file: too short");
-  const auto header = value_at<Elf64_Ehdr>(file, 0);
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return corrupt("no ELF file: wrong first bytes");
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB) {
+  if (!has(file, 0, sizeof(elf_layout::FileHeader))) return corrupt("no ELF file: too short");
+  const auto header = value_at<elf_layout::FileHeader>(file, 0);
+  if (std::memcmp(header.e_ident, elf_layout::magic, sizeof elf_layout::magic) != 0) {
+    return corrupt("no ELF file: wrong first bytes");
+  }
+  if (header.e_ident[elf_layout::place_of_class] != elf_layout::class_64 ||
+      header.e_ident[elf_layout::place_of_data] != elf_layout::data_little_endian) {
     return corrupt("ELF file: neither 64-bit nor little-endian");
   }
-  const uint64_t table_size = uint64_t{header.e_shnum} * sizeof(Elf64_Shdr);
-  if (header.e_shentsize != sizeof(Elf64_Shdr) || !has(file, header.e_shoff, table_size) ||
+  const uint64_t table_size = uint64_t{header.e_shnum} * sizeof(elf_layout::SectionHeader);
+  if (header.e_shentsize != sizeof(elf_layout::SectionHeader) || !has(file, header.e_shoff, table_size) ||
       header.e_shstrndx >= header.e_shnum) {
     return corrupt("ELF file: the section table lies outside the file");
   }
   ElfFile elf{.machine = header.e_machine,
-              .abi_version = header.e_ident[EI_ABIVERSION],
+              .abi_version = header.e_ident[elf_layout::place_of_abi_version],
               .flags = header.e_flags,
               .sections = {}};
-  std::vector<Elf64_Shdr> table(header.e_shnum);
+  std::vector<elf_layout::SectionHeader> table(header.e_shnum);
   std::memcpy(table.data(), file.data() + header.e_shoff, table_size);
-  for (const Elf64_Shdr& section : table) {
-    if (section.sh_type != SHT_NOBITS && !has(file, section.sh_offset, section.sh_size)) {
+  for (const elf_layout::SectionHeader& section : table) {
+    if (section.sh_type != elf_layout::section_without_bytes && !has(file, section.sh_offset, section.sh_size)) {
       return corrupt("ELF file: a section lies outside the file");
     }
-    const bool in_file = section.sh_type != SHT_NOBITS && section.sh_type != SHT_NULL;
+    const bool in_file =
+        section.sh_type != elf_layout::section_without_bytes && section.sh_type != elf_layout::section_null;
     elf.sections.push_back({.name = {},
                             .type = section.sh_type,
                             .size = section.sh_size,
@@ -80,9 +84,11 @@ std::vector<std::string> symbols_that_are(bool undefined, const ElfFile& elf) {
   const ElfSection* symbols = elf.find(".dynsym");
   const ElfSection* strings = elf.find(".dynstr");
   if (symbols == nullptr || strings == nullptr) return names;
-  for (uint64_t at = sizeof(Elf64_Sym); has(symbols->bytes, at, sizeof(Elf64_Sym)); at += sizeof(Elf64_Sym)) {
-    const auto symbol = value_at<Elf64_Sym>(symbols->bytes, at);
-    if ((symbol.st_shndx == SHN_UNDEF) == undefined) names.emplace_back(text_at(strings->bytes, symbol.st_name));
+  for (uint64_t at = sizeof(elf_layout::Symbol); has(symbols->bytes, at, sizeof(elf_layout::Symbol));
+       at += sizeof(elf_layout::Symbol)) {
+    const auto symbol = value_at<elf_layout::Symbol>(symbols->bytes, at);
+    const bool is_undefined = symbol.st_shndx == elf_layout::undefined_section;
+    if (is_undefined == undefined) names.emplace_back(text_at(strings->bytes, symbol.st_name));
   }
   return names;
 }
