@@ -10,14 +10,25 @@
 namespace pianola::kernel_build {
 namespace {
 
+/// Whether this system's own linker makes the target's shared objects, which are ELF files.
+bool links_here(const Target& target) {
+#if defined(__linux__) && defined(__x86_64__)
+  return target.arch != "aarch64";
+#else
+  static_cast<void>(target);
+  return false;
+#endif
+}
+
 std::vector<std::string> host_options(const Target& target) {
   std::vector<std::string> options = {"-x", "c++"};
   if (target.arch == "aarch64") {
     // Atomics in place: a function of the compiler's library would be missing at load.
-    options.insert(options.end(), {"--target=aarch64-linux-gnu", "-mno-outline-atomics", "-fuse-ld=lld"});
+    options.insert(options.end(), {"--target=aarch64-linux-gnu", "-mno-outline-atomics"});
   } else {
     options.insert(options.end(), {"--target=x86_64-linux-gnu", "-march=" + std::string(target.arch)});
   }
+  if (!links_here(target)) options.emplace_back("-fuse-ld=lld");
   // Vectors of 512 bits pay in kernels, which stay in such code for long.
   if (target.arch == "x86-64-v4") options.emplace_back("-mprefer-vector-width=512");
   options.insert(options.end(), {"-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-fPIC", "-shared",

@@ -9,6 +9,17 @@
 #include <vector>
 
 namespace pianola::kernel_build {
+namespace {
+
+/// std::jthread is missing from some C++20 libraries.
+struct Joined {
+  ~Joined() {
+    for (std::thread& thread : threads) thread.join();
+  }
+  std::vector<std::thread> threads;
+};
+
+}  // namespace
 
 void run_parallel(uint32_t count, uint32_t workers, const std::function<void(uint32_t)>& job) {
   if (workers == 0) workers = std::max(1U, std::thread::hardware_concurrency());
@@ -24,8 +35,8 @@ void run_parallel(uint32_t count, uint32_t workers, const std::function<void(uin
     }
   };
   {
-    std::vector<std::jthread> others;
-    for (uint32_t i = 1; i < std::min(workers, count); ++i) others.emplace_back(work);
+    Joined others;
+    for (uint32_t i = 1; i < std::min(workers, count); ++i) others.threads.emplace_back(work);
     work();
   }
   if (thrown != nullptr) std::rethrow_exception(thrown);

@@ -10,6 +10,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
+
+extern char** environ;  // not every system's header declares it
 
 namespace pianola::kernel_build {
 namespace {
@@ -38,6 +41,24 @@ int spawn(const std::vector<std::string>& arguments, int output, pid_t& child) {
   return code;
 }
 
+/// A child that inherits the end which another child writes to would keep it open.
+int start(const std::vector<std::string>& arguments, std::array<int, 2>& ends, pid_t& child, std::string_view& call) {
+  call = "pipe";
+#if defined(__linux__)
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return errno;
+#else
+  static std::mutex mutex;
+  const std::lock_guard no_other_child(mutex);
+  if (pipe(ends.data()) != 0) return errno;
+  for (const int end : ends) fcntl(end, F_SETFD, FD_CLOEXEC);
+#endif
+  call = "posix_spawnp";
+  const int code = spawn(arguments, ends[1], child);
+  close(ends[1]);
+  if (code != 0) close(ends[0]);
+  return code;
+}
+
 std::string read_all(int descriptor) {
   std::string text;
   std::array<char, 4096> block{};
@@ -53,14 +74,9 @@ std::string read_all(int descriptor) {
 
 Result<ProcessResult> run_process(const std::vector<std::string>& arguments) {
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return failure(arguments[0], "pipe2", errno);
   pid_t child = 0;
-  const int code = spawn(arguments, ends[1], child);
-  close(ends[1]);
-  if (code != 0) {
-    close(ends[0]);
-    return failure(arguments[0], "posix_spawnp", code);
-  }
+  std::string_view call;
+  if (const int code = start(arguments, ends, child, call); code != 0) return failure(arguments[0], call, code);
   ProcessResult result;
   result.output = read_all(ends[0]);
   close(ends[0]);

@@ -47,9 +47,11 @@ void add_context_and_memory(DriverTable& table) {
     const Api& api = Table::api_of(self);
     // Refuses memory that the runtime does not know, in every version.
     void* begin = nullptr;
+    size_t size = 0;
     PointerFacts facts;
-    Result<> done = api.call(api.f.address_range, &begin, &facts.size, pointer);
+    Result<> done = api.call(api.f.address_range, &begin, &size, pointer);
     if (!done) return done.error();
+    facts.size = size;
     Result<PointerAttributes> attributes = api.make(api.f.pointer_attributes, pointer);
     if (!attributes) return attributes.error();
     facts.begin = reinterpret_cast<uintptr_t>(begin);
