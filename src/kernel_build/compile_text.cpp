@@ -93,8 +93,9 @@ Result<Compiled> compile_msl(const Source& source, const Target& target, const T
   if (auto ok = check_kernels(source, target, *text); !ok) return ok.error();
   const std::string msl = msl_of(source, *text);
   const auto bytes = std::as_bytes(std::span(msl));
-  return Compiled{.objects = {whole_object(source, target, {bytes.begin(), bytes.end()})},
-                  .dependencies = std::move(text->dependencies)};
+  format::ObjectContents object = whole_object(source, target, {bytes.begin(), bytes.end()});
+  for (CodeObject::Entry& entry : object.entries) entry.symbol = msl_name(entry.symbol);
+  return Compiled{.objects = {std::move(object)}, .dependencies = std::move(text->dependencies)};
 }
 
 }  // namespace pianola::kernel_build

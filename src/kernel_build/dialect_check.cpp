@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,6 +14,11 @@
 
 namespace pianola::kernel_build {
 namespace {
+
+/// Of the dialect. A second one hides them all in GLSL and none in C++.
+constexpr auto functions = std::to_array<std::string_view>({"abs", "clamp", "cos", "exp", "floor", "fma", "log", "max",
+                                                            "min", "pow", "round", "rsqrt", "sin", "sqrt", "tanh"});
+static_assert(std::ranges::is_sorted(functions));
 
 /// Walks the tokens and keeps where it is.
 class Checker {
@@ -64,6 +70,9 @@ class Checker {
   Result<> check_outside(std::string_view word) {
     if (word == "PIANOLA_FN") {
       helper_ = text(2);
+      if (std::ranges::binary_search(functions, helper_)) {
+        return refusal_at(at_ + 2, "the dialect has a function of that name");
+      }
       in_signature_ = true;
       return {};
     }

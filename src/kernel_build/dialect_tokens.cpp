@@ -192,6 +192,12 @@ bool is_type(std::string_view word) {
   return std::ranges::binary_search(types, word);
 }
 
+std::string_view reason_against_name(std::string_view name) {
+  if (name.starts_with("__") || name.starts_with("gl_")) return "such names belong to compilers";
+  if (name.starts_with("pianola_") || name.starts_with("Pianola")) return "such names belong to the dialect";
+  return {};
+}
+
 std::string_view reason_against(const std::vector<Token>& tokens, size_t at) {
   const auto text = [&](size_t ahead) {
     return at + ahead < tokens.size() ? tokens[at + ahead].text : std::string_view();
@@ -203,7 +209,8 @@ std::string_view reason_against(const std::vector<Token>& tokens, size_t at) {
   }
   if (word == "::") return "names of other scopes are not part of the dialect";
   if (word == "\"" || word == "'") return "characters and text are not part of the dialect";
-  if (word.starts_with("__") || word.starts_with("gl_")) return "such names belong to compilers";
+  const bool is_kernel = at > 0 && tokens[at - 1].text == "@@kernel";  // the built-in ones begin with pianola_
+  if (const auto reason = reason_against_name(word); !reason.empty() && !is_kernel) return reason;
   if (is_digit(word[0]) || (word.size() > 1 && word[0] == '.' && is_digit(word[1]))) {
     const bool goes_on = (word.ends_with('e') || word.ends_with('E')) && (text(1) == "-" || text(1) == "+");
     return reason_against_number(word, goes_on ? text(2) : std::string_view());

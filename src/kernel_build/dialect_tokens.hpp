@@ -31,6 +31,9 @@ size_t changed_by(const std::vector<Token>& tokens, size_t at);
 /// The name in front of any members.
 std::string_view without_members(std::string_view word);
 
+/// Why nothing of the user's may have that name, or nothing.
+std::string_view reason_against_name(std::string_view name);
+
 /// Why tokens[at] is refused wherever it stands, or nothing.
 std::string_view reason_against(const std::vector<Token>& tokens, size_t at);
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/spirv_constants.hpp"
 
@@ -13,19 +12,43 @@ namespace {
 
 using Kind = Declaration::Kind;
 
-/// Words of the GLSL 4.50 specification, "Keywords", that a C++ kernel may use as names.
-constexpr auto reserved = std::to_array<std::string_view>(
-    {"active",    "atomic_uint", "attribute",  "buffer",    "cast",      "centroid", "coherent",      "common",
-     "discard",   "dmat2",       "dmat3",      "dmat4",     "dvec2",     "dvec3",    "dvec4",         "external",
-     "filter",    "fixed",       "flat",       "fvec2",     "fvec3",     "fvec4",    "highp",         "hvec2",
-     "hvec3",     "hvec4",       "image1D",    "image2D",   "image3D",   "in",       "inout",         "input",
-     "interface", "invariant",   "isampler2D", "ivec2",     "ivec3",     "ivec4",    "layout",        "lowp",
-     "main",      "mat2",        "mat3",       "mat4",      "mediump",   "noinline", "noperspective", "out",
-     "output",    "partition",   "patch",      "precise",   "precision", "readonly", "resource",      "restrict",
-     "sample",    "sampler",     "sampler1D",  "sampler2D", "sampler3D", "shared",   "smooth",        "subroutine",
-     "superp",    "texture2D",   "uniform",    "uvec2",     "uvec3",     "uvec4",    "varying",       "vec2",
-     "vec3",      "vec4",        "writeonly"});
-static_assert(std::ranges::is_sorted(reserved));
+/// Words of the GLSL 4.60 specification, "Keywords", that a C++ kernel may use as names.
+const std::vector<std::string>& reserved() {
+  static const std::vector<std::string> words = [] {
+    std::vector<std::string> all = {
+        "active",        "atomic_uint", "attribute",     "buffer",     "cast",     "centroid",  "coherent",
+        "common",        "discard",     "external",      "filter",     "fixed",    "flat",      "fvec2",
+        "fvec3",         "fvec4",       "highp",         "hvec2",      "hvec3",    "hvec4",     "in",
+        "inout",         "input",       "interface",     "invariant",  "layout",   "lowp",      "main",
+        "mediump",       "noinline",    "noperspective", "out",        "output",   "partition", "patch",
+        "precise",       "precision",   "readonly",      "resource",   "restrict", "sample",    "sampler3DRect",
+        "samplerShadow", "shared",      "smooth",        "subroutine", "superp",   "uniform",   "varying",
+        "writeonly"};
+    for (const char* size : {"2", "3", "4"}) {
+      for (const char* scalar :
+           {"", "b", "i", "u", "d", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "f32", "f64"}) {
+        all.push_back(std::string(scalar) + "vec" + size);
+      }
+      for (const char* scalar : {"", "d", "f16", "f32", "f64"}) {
+        const std::string matrix = std::string(scalar) + "mat" + size;
+        all.push_back(matrix);
+        for (const char* rows : {"x2", "x3", "x4"}) all.push_back(matrix + rows);
+      }
+    }
+    for (const char* scalar : {"", "i", "u"}) {
+      for (const char* kind : {"sampler", "image", "texture"}) {
+        for (const char* shape : {"", "1D", "1DArray", "2D", "2DArray", "2DRect", "2DMS", "2DMSArray", "3D", "Cube",
+                                  "CubeArray", "Buffer", "1DShadow", "1DArrayShadow", "2DShadow", "2DArrayShadow",
+                                  "2DRectShadow", "CubeShadow", "CubeArrayShadow"}) {
+          all.push_back(std::string(scalar) + kind + shape);
+        }
+      }
+      for (const char* shape : {"", "MS"}) all.push_back(std::string(scalar) + "subpassInput" + shape);
+    }
+    return all;
+  }();
+  return words;
+}
 
 constexpr std::string_view prologue = R"(#version 450
 #extension GL_GOOGLE_cpp_style_line_directive : require
@@ -51,16 +74,12 @@ constexpr std::string_view prologue = R"(#version 450
 #define round roundEven
 )";
 
-std::string name_of(const Declaration& declaration) {
-  return renamed(declaration.name, reserved);
-}
-
-std::string buffer_text(const DialectKernel& kernel, const Declaration& declaration) {
+std::string buffer_text(const DialectKernel& kernel, const Declaration& declaration, const Renaming& renaming) {
   const KernelBinding& binding = kernel.info.bindings[declaration.index];
   const char* qualifier = !writes(binding.access) ? "readonly " : !reads(binding.access) ? "writeonly " : "";
   return fmt::format("layout(set = {}, binding = {}, std430) {}{}buffer PianolaBuffer{} {{ {} {}[]; }};\n", binding.set,
                      binding.binding, kernel.info.may_alias ? "" : "restrict ", qualifier, declaration.index,
-                     declaration.type, name_of(declaration));
+                     declaration.type, renaming.of(declaration.name));
 }
 
 std::string constants_layout(const KernelInfo& kernel) {
@@ -69,17 +88,18 @@ std::string constants_layout(const KernelInfo& kernel) {
   return fmt::format("set = {}, binding = {}", place.set, place.binding);
 }
 
-std::string interface_text(const DialectKernel& kernel) {
+std::string interface_text(const DialectKernel& kernel, const Renaming& renaming) {
   const auto& size = kernel.info.workgroup;
   std::string text =
       fmt::format("layout(local_size_x = {}, local_size_y = {}, local_size_z = {}) in;\n", size[0], size[1], size[2]);
   std::string constants;
   for (const Declaration& each : kernel.declarations) {
-    if (each.kind == Kind::buffer) text += buffer_text(kernel, each);
-    if (each.kind == Kind::shared) text += fmt::format("shared {} {}[{}];\n", each.type, name_of(each), each.count);
+    if (each.kind == Kind::buffer) text += buffer_text(kernel, each, renaming);
+    if (each.kind == Kind::shared)
+      text += fmt::format("shared {} {}[{}];\n", each.type, renaming.of(each.name), each.count);
     if (each.kind == Kind::constant) {
-      constants +=
-          fmt::format("  {} {}{};\n", each.type, name_of(each), each.is_array ? fmt::format("[{}]", each.count) : "");
+      constants += fmt::format("  {} {}{};\n", each.type, renaming.of(each.name),
+                               each.is_array ? fmt::format("[{}]", each.count) : "");
     }
   }
   if (!constants.empty()) {
@@ -90,7 +110,7 @@ std::string interface_text(const DialectKernel& kernel) {
   return text;
 }
 
-std::string locals_text(const DialectKernel& kernel) {
+std::string locals_text(const DialectKernel& kernel, const Renaming& renaming) {
   std::string text =
       R"(  const uint LID_X = gl_LocalInvocationID.x, LID_Y = gl_LocalInvocationID.y, LID_Z = gl_LocalInvocationID.z;
   const uint WG_X = gl_WorkGroupID.x, WG_Y = gl_WorkGroupID.y, WG_Z = gl_WorkGroupID.z;
@@ -99,7 +119,8 @@ std::string locals_text(const DialectKernel& kernel) {
 )";
   for (const Declaration& each : kernel.declarations) {
     if (each.kind != Kind::thread_private) continue;
-    text += fmt::format("  {} {}{};\n", each.type, name_of(each), each.is_array ? fmt::format("[{}]", each.count) : "");
+    text += fmt::format("  {} {}{};\n", each.type, renaming.of(each.name),
+                        each.is_array ? fmt::format("[{}]", each.count) : "");
   }
   return text;
 }
@@ -107,10 +128,11 @@ std::string locals_text(const DialectKernel& kernel) {
 }  // namespace
 
 std::string glsl_of(const DialectKernel& kernel, const SourceText& source, const KernelText& text) {
+  const Renaming renaming(reserved(), source.names);
   std::string glsl(prologue);
-  glsl += rename_words(source.common, reserved);
-  glsl += interface_text(kernel);
-  glsl += "void main() {\n" + locals_text(kernel) + rename_words(text.body, reserved) + "}\n";
+  glsl += renaming.in(source.common);
+  glsl += interface_text(kernel, renaming);
+  glsl += "void main() {\n" + locals_text(kernel, renaming) + renaming.in(text.body) + "}\n";
   return glsl;
 }
 

@@ -4,6 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "kernel_build/dialect_tokens.hpp"
 
 namespace pianola::kernel_build {
 namespace {
@@ -20,18 +24,21 @@ class Lines {
     file_ = file;
     directive_due_ = true;
   }
-  void add(std::string_view text, std::string& into) {
+  /// A piece of the line that we are in; what follows it may go elsewhere.
+  void add_piece(std::string_view text, std::string& into) {
     if (text.find_first_not_of(" \t") != std::string_view::npos) {
       if (directive_due_) into += fmt::format("#line {} \"{}\"\n", line_, file_);
-      directive_due_ = false;
       into += text;
       into += '\n';
-    } else {
-      directive_due_ = true;
     }
+    directive_due_ = true;
+  }
+  /// The rest of a line.
+  void add(std::string_view text, std::string& into) {
+    add_piece(text, into);
+    if (text.find_first_not_of(" \t") != std::string_view::npos) directive_due_ = false;
     ++line_;
   }
-  void break_off() { directive_due_ = true; }
 
  private:
   uint32_t line_ = 1;
@@ -59,15 +66,24 @@ bool take(std::string& line, std::string_view mark) {
   return true;
 }
 
-/// The name between "@@kernel" and "@@body"; both are taken out.
-std::string take_name(std::string& line) {
-  const size_t start = line.find("@@kernel ");
-  const size_t end = line.find("@@body");
-  if (start == std::string::npos || end == std::string::npos) return {};
-  std::string name = line.substr(start + 9, end - start - 9);
-  std::erase(name, ' ');
-  line.erase(start, end + 6 - start);
-  return name;
+/// Takes what stands in front of `mark`, and the mark, off the front of a line that holds it.
+std::optional<std::string_view> take_until(std::string_view& line, std::string_view mark) {
+  const size_t at = line.find(mark);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view before = line.substr(0, at);
+  line.remove_prefix(at + mark.size());
+  return before;
+}
+
+/// "PIANOLA_FN float name(" and "struct name {".
+std::vector<std::string> names_of(std::string_view common) {
+  std::vector<std::string> names;
+  const std::vector<Token> tokens = tokens_of(common);
+  for (size_t at = 0; at + 2 < tokens.size(); ++at) {
+    if (tokens[at].text == "struct") names.emplace_back(tokens[at + 1].text);
+    if (tokens[at].text == "PIANOLA_FN") names.emplace_back(tokens[at + 2].text);
+  }
+  return names;
 }
 
 }  // namespace
@@ -83,22 +99,26 @@ Result<SourceText> split_kernel_text(std::string_view preprocessed) {
     if (read_marker(line, lines)) continue;
     while (take(line, "@@phase") || take(line, "@@endphase")) {
     }
-    if (std::string name = take_name(line); !name.empty()) {
+    std::string_view rest = line;
+    for (;;) {
+      const bool is_common = into == &source.common;
+      const auto before = take_until(rest, is_common ? "@@kernel " : "@@end");
+      if (!before) break;
+      lines.add_piece(*before, *into);
+      into = &source.common;
+      if (!is_common) continue;
+      std::string name(take_until(rest, "@@body").value_or(""));
+      std::erase(name, ' ');
       source.kernels.push_back({.name = std::move(name), .body = {}});
       into = &source.kernels.back().body;
-      lines.break_off();
     }
-    const bool ends = take(line, "@@end");
-    lines.add(line, *into);
-    if (ends) {
-      into = &source.common;
-      lines.break_off();
-    }
+    lines.add(rest, *into);
   }
   if (into != &source.common) {
     return Error{.code = Errc::compile_failed,
                  .message = fmt::format("kernel '{}' has no END_KERNEL", source.kernels.back().name)};
   }
+  source.names = names_of(source.common);
   return source;
 }
 
@@ -115,7 +135,21 @@ Result<SourceText> read_kernel_text(const Source& source, const Target& target, 
   return text;
 }
 
-std::string rename_words(std::string_view text, std::span<const std::string_view> words) {
+Renaming::Renaming(std::span<const std::string> reserved, std::span<const std::string> names)
+    : words_(reserved.begin(), reserved.end()) {
+  // Members of vectors cannot have other names, and two underscores belong to GLSL.
+  const auto keeps_name = [](const std::string& name) { return name.size() == 1 || name.ends_with('_'); };
+  std::ranges::remove_copy_if(names, std::back_inserter(words_), keeps_name);
+  std::ranges::sort(words_);
+}
+
+std::string Renaming::of(std::string_view name) const {
+  std::string result(name);
+  if (std::ranges::binary_search(words_, name)) result += '_';
+  return result;
+}
+
+std::string Renaming::in(std::string_view text) const {
   std::string result;
   for (size_t at = 0; at < text.size();) {
     const bool directive = text[at] == '#' && (at == 0 || text[at - 1] == '\n');
@@ -126,15 +160,9 @@ std::string rename_words(std::string_view text, std::span<const std::string_view
       while (end < text.size() && is_word(text[end])) ++end;
     }
     const std::string_view piece = text.substr(at, end - at);
-    result += directive ? std::string(piece) : renamed(piece, words);
+    result += directive ? std::string(piece) : of(piece);
     at = end;
   }
-  return result;
-}
-
-std::string renamed(std::string_view name, std::span<const std::string_view> words) {
-  std::string result(name);
-  if (std::ranges::binary_search(words, name)) result += '_';
   return result;
 }
 

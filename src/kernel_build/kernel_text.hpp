@@ -16,7 +16,8 @@ struct KernelText {
 };
 
 struct SourceText {
-  std::string common;  ///< what stands outside kernels: helper functions
+  std::string common;              ///< what stands outside kernels: helper functions and structs
+  std::vector<std::string> names;  ///< of those, which other languages may have functions and types of their own for
   std::vector<KernelText> kernels;
   std::vector<std::string> dependencies;
 };
@@ -30,11 +31,19 @@ Result<SourceText> read_kernel_text(const Source& source, const Target& target, 
 /// Cuts text that the preprocessor wrote for PIANOLA_KERNEL_TEXT. Errors: compile_failed.
 Result<SourceText> split_kernel_text(std::string_view preprocessed);
 
-/// `text` with each identifier in `words` followed by an underscore, so that names which a language reserves can be
-/// used in kernels. `words` are in ascending order.
-std::string rename_words(std::string_view text, std::span<const std::string_view> words);
+/// Names that get an underscore behind them in another language: those that it reserves, and those
+/// that the source has given to functions and structs.
+class Renaming {
+ public:
+  Renaming(std::span<const std::string> reserved, std::span<const std::string> names);
 
-/// The name a declaration has after rename_words().
-std::string renamed(std::string_view name, std::span<const std::string_view> words);
+  /// The name as it is written in that language.
+  std::string of(std::string_view name) const;
+  /// The same for each identifier of a text.
+  std::string in(std::string_view text) const;
+
+ private:
+  std::vector<std::string> words_;  // in ascending order
+};
 
 }  // namespace pianola::kernel_build

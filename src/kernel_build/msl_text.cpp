@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 namespace pianola::kernel_build {
 namespace {
@@ -13,22 +12,63 @@ using Kind = Declaration::Kind;
 
 constexpr size_t max_direct_buffers = 30;
 
-/// Words of the Metal Shading Language and of its standard library's types that a C++ kernel may use as names.
-constexpr auto reserved = std::to_array<std::string_view>({"access",      "as_type",
-                                                           "atomic_int",  "atomic_uint",
-                                                           "constant",    "device",
-                                                           "fragment",    "imageblock",
-                                                           "kernel",      "main",
-                                                           "mesh",        "metal",
-                                                           "object",      "object_data",
-                                                           "ptrdiff_t",   "ray_data",
-                                                           "sampler",     "size_t",
-                                                           "texture",     "thread",
-                                                           "threadgroup", "threadgroup_imageblock",
-                                                           "uchar",       "ulong",
-                                                           "ushort",      "vec",
-                                                           "vertex",      "visible"});
-static_assert(std::ranges::is_sorted(reserved));
+/// Words of the Metal Shading Language and types of its standard library that a C++ kernel may use as names.
+const std::vector<std::string>& reserved() {
+  static const std::vector<std::string> words = [] {
+    std::vector<std::string> all = {"access",
+                                    "array",
+                                    "as_type",
+                                    "atomic",
+                                    "atomic_bool",
+                                    "atomic_int",
+                                    "atomic_uint",
+                                    "bfloat",
+                                    "constant",
+                                    "device",
+                                    "fragment",
+                                    "imageblock",
+                                    "kernel",
+                                    "main",
+                                    "mesh",
+                                    "metal",
+                                    "object",
+                                    "object_data",
+                                    "patch_control_point",
+                                    "ptrdiff_t",
+                                    "quadgroup",
+                                    "ray_data",
+                                    "sampler",
+                                    "simdgroup",
+                                    "size_t",
+                                    "texture",
+                                    "thread",
+                                    "threadgroup",
+                                    "threadgroup_imageblock",
+                                    "uchar",
+                                    "ulong",
+                                    "ushort",
+                                    "vec",
+                                    "vertex",
+                                    "visible"};
+    for (const char* scalar :
+         {"bfloat", "bool", "char", "float", "half", "int", "long", "short", "uchar", "uint", "ulong", "ushort"}) {
+      for (const char* size : {"2", "3", "4"}) {
+        const std::string vector = std::string(scalar) + size;
+        all.push_back("packed_" + vector);
+        if (vector != "uint4" && vector != "float4") all.push_back(vector);  // these are the dialect's
+        for (const char* rows : {"x2", "x3", "x4"}) all.push_back(vector + rows);
+      }
+    }
+    for (const char* kind : {"texture", "depth"}) {
+      for (const char* shape :
+           {"1d", "1d_array", "2d", "2d_array", "2d_ms", "2d_ms_array", "3d", "cube", "cube_array", "_buffer"}) {
+        all.push_back(std::string(kind) + shape);
+      }
+    }
+    return all;
+  }();
+  return words;
+}
 
 constexpr std::string_view prologue = R"(#include <metal_stdlib>
 using namespace metal;
@@ -64,9 +104,13 @@ PIANOLA_ATOMIC(pianola_atomic_exchange, atomic_exchange_explicit)
 #define PIANOLA_ATOMIC_EXCHANGE(array, index, value) pianola_atomic_exchange((array)[index], value)
 )";
 
-std::string name_of(const Declaration& declaration) {
-  return renamed(declaration.name, reserved);
-}
+/// A kernel and the names that it has here.
+struct Named {
+  const DialectKernel& kernel;
+  const Renaming& renaming;
+  std::string name_of(const Declaration& declaration) const { return renaming.of(declaration.name); }
+  std::string name() const { return msl_name(kernel.info.name); }
+};
 
 std::string suffix_of(const Declaration& declaration) {
   return declaration.is_array ? fmt::format("[{}]", declaration.count) : std::string();
@@ -78,38 +122,40 @@ std::string pointer_of(const DialectKernel& kernel, const Declaration& declarati
 }
 
 /// Structs that stand in front of the kernel.
-std::string structs_of(const DialectKernel& kernel) {
+std::string structs_of(const Named& named) {
+  const DialectKernel& kernel = named.kernel;
   std::string constants;
   std::string buffers;
   for (const Declaration& each : kernel.declarations) {
     if (each.kind == Kind::constant) {
-      constants += fmt::format("  {} {}{};\n", each.type, name_of(each), suffix_of(each));
+      constants += fmt::format("  {} {}{};\n", each.type, named.name_of(each), suffix_of(each));
     } else if (each.kind == Kind::buffer) {
-      buffers += fmt::format("  {} {} [[id({})]];\n", pointer_of(kernel, each), name_of(each), each.index);
+      buffers += fmt::format("  {} {} [[id({})]];\n", pointer_of(kernel, each), named.name_of(each), each.index);
     }
   }
   std::string text;
-  if (!constants.empty()) text += fmt::format("struct PianolaConstants_{} {{\n{}}};\n", kernel.info.name, constants);
+  if (!constants.empty()) text += fmt::format("struct PianolaConstants_{} {{\n{}}};\n", named.name(), constants);
   if (kernel.info.bindings.size() > max_direct_buffers) {
-    text += fmt::format("struct PianolaBuffers_{} {{\n{}}};\n", kernel.info.name, buffers);
+    text += fmt::format("struct PianolaBuffers_{} {{\n{}}};\n", named.name(), buffers);
   }
   return text;
 }
 
-std::string signature_of(const DialectKernel& kernel) {
+std::string signature_of(const Named& named) {
+  const DialectKernel& kernel = named.kernel;
   const auto& size = kernel.info.workgroup;
   std::string text = fmt::format("[[max_total_threads_per_threadgroup({})]]\nkernel void {}(\n",
-                                 size[0] * size[1] * size[2], kernel.info.name);
+                                 size[0] * size[1] * size[2], named.name());
   if (kernel.info.bindings.size() > max_direct_buffers) {
-    text += fmt::format("    constant PianolaBuffers_{}& pianola_buffers [[buffer(0)]],\n", kernel.info.name);
+    text += fmt::format("    constant PianolaBuffers_{}& pianola_buffers [[buffer(0)]],\n", named.name());
   } else {
     for (const Declaration& each : kernel.declarations) {
       if (each.kind != Kind::buffer) continue;
-      text += fmt::format("    {} {} [[buffer({})]],\n", pointer_of(kernel, each), name_of(each), each.index);
+      text += fmt::format("    {} {} [[buffer({})]],\n", pointer_of(kernel, each), named.name_of(each), each.index);
     }
   }
   if (!kernel.info.constants.empty()) {
-    text += fmt::format("    constant PianolaConstants_{}& pianola_constants [[buffer(30)]],\n", kernel.info.name);
+    text += fmt::format("    constant PianolaConstants_{}& pianola_constants [[buffer(30)]],\n", named.name());
   }
   return text +
          "    uint3 pianola_lid [[thread_position_in_threadgroup]],\n"
@@ -117,7 +163,8 @@ std::string signature_of(const DialectKernel& kernel) {
          "    uint3 pianola_nwg [[threadgroups_per_grid]]) {\n";
 }
 
-std::string locals_of(const DialectKernel& kernel) {
+std::string locals_of(const Named& named) {
+  const DialectKernel& kernel = named.kernel;
   std::string text;
   for (const char axis : {'x', 'y', 'z'}) {
     const char upper = static_cast<char>(axis - 'x' + 'X');
@@ -129,7 +176,7 @@ std::string locals_of(const DialectKernel& kernel) {
   }
   const bool indirect = kernel.info.bindings.size() > max_direct_buffers;
   for (const Declaration& each : kernel.declarations) {
-    const std::string name = name_of(each);
+    const std::string name = named.name_of(each);
     if (each.kind == Kind::buffer && indirect) {
       text += fmt::format("  {} {} = pianola_buffers.{};\n", pointer_of(kernel, each), name, name);
     } else if (each.kind == Kind::constant && each.is_array) {
@@ -162,14 +209,20 @@ std::string with_short_lines(const std::string& text) {
 
 }  // namespace
 
+std::string msl_name(std::string_view kernel) {
+  return Renaming(reserved(), {}).of(kernel);
+}
+
 std::string msl_of(const Source& source, const SourceText& text) {
+  const Renaming renaming(reserved(), text.names);
   std::string msl(prologue);
-  msl += with_short_lines(rename_words(text.common, reserved));
+  msl += with_short_lines(renaming.in(text.common));
   for (const DialectKernel& kernel : source.kernels) {
     const auto body = std::ranges::find(text.kernels, kernel.info.name, &KernelText::name);
     if (body == text.kernels.end()) continue;
-    msl += structs_of(kernel) + signature_of(kernel) + locals_of(kernel) +
-           with_short_lines(rename_words(body->body, reserved)) + "}\n";
+    const Named named{.kernel = kernel, .renaming = renaming};
+    msl +=
+        structs_of(named) + signature_of(named) + locals_of(named) + with_short_lines(renaming.in(body->body)) + "}\n";
   }
   return msl;
 }

@@ -13,4 +13,7 @@ namespace pianola::kernel_build {
 /// in that order, at buffer 0. The constant block is buffer 30.
 std::string msl_of(const Source& source, const SourceText& text);
 
+/// What a kernel is called there, where its own name may be a word of the language.
+std::string msl_name(std::string_view kernel);
+
 }  // namespace pianola::kernel_build

@@ -170,6 +170,15 @@ TEST_F(KernelDialect, ThreadsAreNumberedInThreeDimensions) {
   }
 }
 
+TEST_F(KernelDialect, WordsOfOtherLanguagesAreNames) {
+  std::vector<uint32_t> from(64);
+  for (uint32_t i = 0; i < 64; ++i) from[i] = i * i + 7;
+  std::vector<uint32_t> into(64);
+  ASSERT_TRUE(run("device", {1, 1, 1}, {from, into}, {11, 13, 17}));
+  const auto own = [&](uint32_t i) { return 3 * from[i] + 2 + 11; };
+  for (uint32_t i = 0; i < 64; ++i) ASSERT_EQ(into[i], 1000 * (own(63 - i) & 1U) + own(i) + 5 + 3 + 13 * 17) << i;
+}
+
 /// Numbers 0, 1, ... after the kernel, which takes runs of 256.
 std::vector<uint32_t> reversed_by(const std::function<bool(std::vector<uint32_t>&)>& run) {
   std::vector<uint32_t> numbers(4096);

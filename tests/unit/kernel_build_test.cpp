@@ -186,10 +186,62 @@ TEST(KernelText, IsCutIntoKernelsAndKeepsTheUsersLines) {
   EXPECT_FALSE(split_kernel_text("@@kernel one @@body\nx;\n"));
 }
 
+TEST(KernelText, KernelsAndHelpersOfOneLineAreCutAtTheirMarks) {
+  const auto text = split_kernel_text(
+      "# 4 \"a.k\"\nPIANOLA_FN int f(int v) { return v; } @@kernel one @@body @@phase a; @@endphase @@end @@kernel two "
+      "@@body b; @@end struct S { int m; }; @@kernel three @@body\nc;\n@@end\n");
+  ASSERT_TRUE(text) << to_string(text.error());
+  EXPECT_EQ(text->common,
+            "#line 4 \"a.k\"\nPIANOLA_FN int f(int v) { return v; } \n#line 4 \"a.k\"\n struct S { int m; }; \n");
+  EXPECT_EQ(text->names, (std::vector<std::string>{"f", "S"}));
+  ASSERT_EQ(text->kernels.size(), 3U);
+  EXPECT_EQ(text->kernels[0].name, "one");
+  EXPECT_EQ(text->kernels[0].body, "#line 4 \"a.k\"\n  a;  \n");
+  EXPECT_EQ(text->kernels[1].name, "two");
+  EXPECT_EQ(text->kernels[1].body, "#line 4 \"a.k\"\n b; \n");
+  EXPECT_EQ(text->kernels[2].body, "#line 5 \"a.k\"\nc;\n");
+}
+
+TEST_F(KernelBuild, KernelsThatAMacroWritesOnOneLine) {
+  const std::string path =
+      write("both.k",
+            "#define MAKE(T) FN T twice_##T(T a) { return a + a; } KERNEL(k_##T, 64, 1, 1, OUT(T, y)) "
+            "PHASE y[GID_X] = twice_##T(T(GID_X)); END_PHASE END_KERNEL\n"
+            "#define BOTH MAKE(int) MAKE(float)\nBOTH\n");
+  const auto built = build_kernels(options({path}, {"x86-64", "sm_70", "vulkan1.1", "msl"}));
+  ASSERT_TRUE(built) << to_string(built.error());
+  EXPECT_EQ(built->contents.kernels.size(), 2U);
+}
+
 TEST(KernelText, ReservedWordsAreRenamedOnlyAsWholeWords) {
-  constexpr std::array<std::string_view, 2> words = {"input", "sample"};
-  EXPECT_EQ(rename_words("input + my_input - sample1 * sample;", words), "input_ + my_input - sample1 * sample_;");
-  EXPECT_EQ(rename_words("#line 3 \"input\"\ninput", words), "#line 3 \"input\"\ninput_");
+  const std::vector<std::string> reserved = {"sample", "input"};
+  const std::vector<std::string> names = {"mix", "x", "own_"};
+  const Renaming renaming(reserved, names);
+  EXPECT_EQ(renaming.in("input + my_input - sample1 * sample;"), "input_ + my_input - sample1 * sample_;");
+  EXPECT_EQ(renaming.in("#line 3 \"input\"\ninput"), "#line 3 \"input\"\ninput_");
+  EXPECT_EQ(renaming.in("mix(v.x, own_(mixed))"), "mix_(v.x, own_(mixed))");
+}
+
+TEST_F(KernelBuild, NamesOfTheDialectsOwnAreRefused) {
+  const auto with = [&](const std::string& kernel, const std::string& argument, const std::string& helper) {
+    return options(
+        {write("own.k", "FN float " + helper + "(float v) { return v; }\nKERNEL(" + kernel + ", 64, 1, 1, OUT(float, " +
+                            argument + "))\nPHASE " + argument + "[GID_X] = 1.0f; END_PHASE\nEND_KERNEL\n")},
+        {"x86-64"});
+  };
+  for (const BuildOptions& build : {with("k", "pianola_y", "f"), with("k", "gl_y", "f"), with("k", "y", "pianola_f"),
+                                    with("k", "y", "PianolaConstants"), with("k", "y", "sin"), with("k", "y", "max")}) {
+    const Error error = error_of(build);
+    EXPECT_EQ(error.code, Errc::unsupported) << error.message;
+    EXPECT_TRUE(has(error, "own.k:")) << error.message;
+  }
+  // An argument that no phase uses stands in no text.
+  const std::string path = write("unused.k",
+                                 "KERNEL(k, 64, 1, 1, OUT(float, y), VAL(uint, pianola_n))\nPHASE y[GID_X] = "
+                                 "1.0f; END_PHASE\nEND_KERNEL\n");
+  const Error error = error_of(options({path}, {"x86-64"}));
+  EXPECT_EQ(error.code, Errc::unsupported);
+  EXPECT_TRUE(has(error, "unused.k: kernel 'k': 'pianola_n'")) << error.message;
 }
 
 }  // namespace
