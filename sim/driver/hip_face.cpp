@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The software driver as libamdhip64.so.
+#include <atomic>
 #include <cstring>
 
 #include "backend/hip/abi.hpp"
@@ -55,6 +56,23 @@ auto from(void* to, const void* source, size_t size, int kind) {
     return world.make_copy(to, source, size, true, work);
   };
 }
+
+/// AMD's runtime takes no lock while it makes graphs and nodes, gives kernels their arguments, and launches.
+class Alone {
+ public:
+  explicit Alone(const char* name) {
+    if (inside_.fetch_add(1) == 0) return;
+    World& world = World::instance();
+    const std::lock_guard lock(world.mutex);
+    world.complain(std::string(name) + " beside another thread's call that makes or launches");
+  }
+  ~Alone() { --inside_; }
+  Alone(const Alone&) = delete;
+  Alone& operator=(const Alone&) = delete;
+
+ private:
+  inline static std::atomic<int> inside_{0};
+};
 
 }  // namespace
 
@@ -198,6 +216,7 @@ int hipModuleGetFunction(void** function, void* module, const char* kernel) {
 }
 int hipModuleLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                           unsigned block_y, unsigned block_z, unsigned shared, void* stream, void** arguments, void**) {
+  const Alone alone("hipModuleLaunchKernel");
   return launch("hipModuleLaunchKernel",
                 {static_cast<const Function*>(function),
                  {grid_x, grid_y, grid_z},
@@ -208,6 +227,7 @@ int hipModuleLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsi
 }
 
 int hipGraphCreate(void** graph, unsigned) {
+  const Alone alone("hipGraphCreate");
   return create_graph("hipGraphCreate", graph);
 }
 int hipGraphDestroy(void* graph) {
@@ -215,14 +235,17 @@ int hipGraphDestroy(void* graph) {
 }
 int hipGraphAddKernelNode(void** node, void* graph, void* const* after, size_t count,
                           const hip::KernelNodeParams* params) {
+  const Alone alone("hipGraphAddKernelNode");
   return add_node("hipGraphAddKernelNode", node, graph, after, count, from(params));
 }
 int hipGraphAddMemsetNode(void** node, void* graph, void* const* after, size_t count,
                           const hip::MemsetNodeParams* params) {
+  const Alone alone("hipGraphAddMemsetNode");
   return add_node("hipGraphAddMemsetNode", node, graph, after, count, from(params));
 }
 int hipGraphAddMemcpyNode1D(void** node, void* graph, void* const* after, size_t count, void* to, const void* source,
                             size_t size, int kind) {
+  const Alone alone("hipGraphAddMemcpyNode1D");
   return add_node("hipGraphAddMemcpyNode1D", node, graph, after, count, from(to, source, size, kind));
 }
 int hipGraphInstantiateWithFlags(void** exec, void* graph, unsigned long long) {
@@ -232,9 +255,11 @@ int hipGraphExecDestroy(void* exec) {
   return release("hipGraphExecDestroy", exec);
 }
 int hipGraphLaunch(void* exec, void* stream) {
+  const Alone alone("hipGraphLaunch");
   return launch_graph("hipGraphLaunch", exec, stream);
 }
 int hipGraphExecKernelNodeSetParams(void* exec, void* node, const hip::KernelNodeParams* params) {
+  const Alone alone("hipGraphExecKernelNodeSetParams");
   return set_node("hipGraphExecKernelNodeSetParams", exec, node, from(params));
 }
 int hipGraphExecMemsetNodeSetParams(void* exec, void* node, const hip::MemsetNodeParams* params) {

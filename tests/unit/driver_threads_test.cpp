@@ -59,6 +59,46 @@ TEST_P(DriverThreads, EightThreadsRecordAndInstantiateWholeGraphs) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// What the driver is asked from several threads at once: nodes of each kind, updates, launches, work on streams.
+TEST_P(DriverThreads, EightThreadsMakeChangeAndLaunchEveryKindOfNode) {
+  constexpr uint64_t large = uint64_t{4} << 20;  // from about here on fills are the driver's own
+  const KernelLibrary kernels = driver_kernels();
+  const auto commands = [&](bool is_large) {
+    Recorder recorder;
+    const BufferRef x = recorder.buffer("x", 256);
+    if (is_large) recorder.fill(recorder.buffer("large", large), 7U);
+    const BufferRef y = recorder.buffer("y", 256);
+    const BufferRef z = recorder.buffer("z", 256);
+    for (uint32_t i = 0; i < 20; ++i) {
+      recorder.fill(x, i).barrier().copy(y, x).barrier();
+      recorder.dispatch(kernels["add_value"], {.constants = {1U, 64U}, .bindings = {y, z}}).barrier();
+    }
+    return recorder.finish().value();
+  };
+  std::vector<std::thread> threads;
+  for (uint32_t t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      for (uint32_t round = 0; round < 4; ++round) {
+        const bool native_graph = (t + round) % 4 != 0;
+        const Graph graph = device.instantiate(commands(t < 2), {.native_graph = native_graph}).value();
+        for (int set = 0; set < 5; ++set) {
+          std::vector<SlotBinding> bindings;
+          if (t < 2) bindings.push_back({"large", device.allocate(large).value()});
+          const Buffer z = device.allocate(256).value();
+          for (const char* name : {"x", "y"}) bindings.push_back({name, device.allocate(256).value()});
+          bindings.push_back({"z", z});
+          const Queue queue = device.queue(t % device.queue_count());
+          EXPECT_TRUE(queue.submit(graph, {.bindings = bindings}).value().wait());
+          std::vector<uint32_t> values(64);
+          EXPECT_TRUE(z.read(0, values));
+          EXPECT_EQ(values, std::vector<uint32_t>(64, 20));
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST_P(DriverThreads, TenThousandRebindsUseNoMoreMemory) {
   std::vector<Buffer> memory;
   for (int i = 0; i < 10; ++i) memory.push_back(device.allocate(256).value());
