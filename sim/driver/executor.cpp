@@ -22,8 +22,14 @@ uint64_t units(const Work& work) {
 }
 
 void run_fill(const Work& work, uint64_t begin, uint64_t end) {
-  for (uint64_t i = begin; i < end; ++i) {
-    std::memcpy(work.destination + i * work.element, &work.value, work.element);
+  const auto put = [&]<class T>(T value) {
+    T* at = reinterpret_cast<T*>(work.destination);  // aligned to its element
+    std::fill(at + begin, at + end, value);
+  };
+  switch (work.element) {
+    case 1: return put(static_cast<uint8_t>(work.value));
+    case 2: return put(static_cast<uint16_t>(work.value));
+    default: return put(work.value);
   }
 }
 
