@@ -103,6 +103,49 @@ TEST_P(DriverInFlight, TheGraphAndItsMemoryMayGo) {
   }
 }
 
+// The call failed, not the copy: the caller's memory is in use until the copy has ended.
+TEST_P(DriverInFlight, ATransferWhoseWaitFailsStillWaits) {
+  const Graph graph = make(true);
+  const Set set = make_set();
+  std::vector<uint32_t> values(64);
+  std::vector<uint64_t> sites;
+  int waits = 0;
+  // The first read tells where calls come from, each other one fails one of them.
+  for (size_t turn = 0; turn <= sites.size(); ++turn) {
+    Submission busy;
+    std::thread opens;
+    if (turn == 0) {
+      sim.gather_sites(true);
+    } else {
+      // The driver has one thread, which a kernel keeps busy: the copy must wait.
+      gate_is_open = false;
+      busy = device.queue().submit(graph, {.bindings = set.bindings()}).value();
+      opens = std::thread([] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        gate_is_open = true;
+      });
+      sim.fail_at(sites[turn - 1], 0, 999);
+    }
+    const Result<> done = set.x.read(0, values);
+    const bool was_open = gate_is_open;
+    const std::string failed = sim.failed_call();
+    sim.fail_after(-1, 0);
+    if (turn == 0) {
+      sim.gather_sites(false);
+      sites = sim.sites();
+      continue;
+    }
+    opens.join();
+    EXPECT_TRUE(busy.wait());
+    if (failed.find("StreamSynchronize") == std::string::npos) continue;
+    ++waits;
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().native_call, failed);
+    EXPECT_TRUE(was_open);
+  }
+  EXPECT_EQ(waits, 1);
+}
+
 INSTANTIATE_TEST_SUITE_P(Faces, DriverInFlight, ::testing::ValuesIn(faces), face_name<Face>);
 
 }  // namespace
