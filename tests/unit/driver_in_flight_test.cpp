@@ -10,9 +10,11 @@ namespace pianola::test {
 namespace {
 
 std::atomic<bool> gate_is_open{true};
+std::atomic<bool> is_at_gate{false};
 
 /// add_value once the gate is open.
 void gated_add(const pianola_host_launch* launch) {
+  is_at_gate = true;
   while (!gate_is_open) std::this_thread::sleep_for(std::chrono::microseconds(100));
   add_value(launch);
 }
@@ -119,7 +121,9 @@ TEST_P(DriverInFlight, ATransferWhoseWaitFailsStillWaits) {
     } else {
       // The driver has one thread, which a kernel keeps busy: the copy must wait.
       gate_is_open = false;
+      is_at_gate = false;
       busy = device.queue().submit(graph, {.bindings = set.bindings()}).value();
+      while (!is_at_gate) std::this_thread::yield();
       opens = std::thread([] {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
         gate_is_open = true;
