@@ -52,8 +52,8 @@ Result<> Transfers::copy(const CopyCall& call) {
   const DriverTable& table = driver_->table();
   const std::lock_guard lock(mutex_);
   const ContextScope scope(*driver_);
-  Result<> done = scope.status();
-  if (done) done = table.stream_copy(table.api, stream_.get(), call);
+  if (!scope.status()) return scope.status();
+  Result<> done = table.stream_copy(table.api, stream_.get(), call);
   if (done) done = table.stream_synchronize(table.api, stream_.get());
   if (done) return {};
   // The call failed, not the copy: the caller's memory is used until that has ended.
