@@ -64,7 +64,7 @@ class DriverFailures : public ::testing::TestWithParam<Face> {
 
   /// Opens, allocates, instantiates, submits with three sets of bindings and with the first again, reads each time.
   Result<std::vector<uint32_t>> run_here(bool native_graph) {
-    Result<Device> device = Device::open(GetParam().spec(), {.driver_path = sim.path()});
+    Result<Device> device = Device::open(GetParam().spec(), {.driver_path = path});
     if (!device) return device.error();
     Result<CommandBuffer> commands = is_fill ? one_fill() : everything();
     if (!commands) return commands.error();
@@ -164,6 +164,7 @@ class DriverFailures : public ::testing::TestWithParam<Face> {
   }
 
   sim::SimDriver sim{GetParam().path};
+  std::string path = updating_driver(sim, GetParam());
   bool is_fill = false;
   bool is_timed = false;
 };

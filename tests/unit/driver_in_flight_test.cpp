@@ -27,7 +27,7 @@ class DriverInFlight : public ::testing::TestWithParam<Face> {
     prepare(sim);
     gate_is_open = true;
     sim.add(driver_kernels().kernels()[0], gated_add);
-    device = Device::open(GetParam().spec(), {.driver_path = sim.path()}).value();
+    device = Device::open(GetParam().spec(), {.driver_path = updating_driver(sim, GetParam())}).value();
   }
   void TearDown() override {
     gate_is_open = true;

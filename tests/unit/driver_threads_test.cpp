@@ -61,6 +61,7 @@ TEST_P(DriverThreads, EightThreadsRecordAndInstantiateWholeGraphs) {
 
 // What the driver is asked from several threads at once: nodes of each kind, updates, launches, work on streams.
 TEST_P(DriverThreads, EightThreadsMakeChangeAndLaunchEveryKindOfNode) {
+  device = Device::open(GetParam().spec(), {.driver_path = updating_driver(sim, GetParam())}).value();
   constexpr uint64_t large = uint64_t{4} << 20;  // from about here on fills are the driver's own
   const KernelLibrary kernels = driver_kernels();
   const auto large_fills = [&] {
