@@ -28,7 +28,7 @@ class Pattern {
   /// Any bytes; a size other than 1, 2, 4, 8 or 16 is refused when it is recorded.
   static Pattern from_bytes(std::span<const std::byte> bytes) {
     Pattern pattern{uint8_t{0}};
-    pattern.size_ = static_cast<uint32_t>(bytes.size());
+    pattern.size_ = bytes.size() < UINT32_MAX ? static_cast<uint32_t>(bytes.size()) : UINT32_MAX;
     if (!bytes.empty()) std::memcpy(pattern.bytes_.data(), bytes.data(), bytes.size() < 16 ? bytes.size() : 16);
     return pattern;
   }

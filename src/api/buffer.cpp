@@ -54,6 +54,11 @@ Result<Buffer> Buffer::import(const Device& device, const NativeMemory& memory) 
       return Error{.code = Errc::invalid_argument,
                    .message = fmt::format("memory to import is {} of {} bytes", memory.pointer, memory.size)};
     }
+    if (memory.size > UINTPTR_MAX - reinterpret_cast<uintptr_t>(memory.pointer)) {
+      return Error{.code = Errc::out_of_range,
+                   .message = fmt::format("memory to import: {} bytes from {} end past the last address", memory.size,
+                                          memory.pointer)};
+    }
     auto imported = device.impl()->backend->import(memory);
     if (!imported) return imported.error();
     return make_buffer(device.impl(), std::move(*imported), memory.size, memory.kind);

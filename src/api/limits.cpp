@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <tuple>
+
 namespace pianola {
 namespace {
 
@@ -93,6 +96,16 @@ Result<std::vector<NamedGroups>> check_limits(const Plan& plan, const DeviceLimi
       }
     }
   }
+  // Commands that share a constant have one limit: the first of them is named.
+  const auto key = [](const NamedGroups& groups) {
+    return std::tuple(groups.constant, groups.dimension, groups.command);
+  };
+  std::ranges::sort(named, {}, key);
+  const auto same = [](const NamedGroups& a, const NamedGroups& b) {
+    return a.constant == b.constant && a.dimension == b.dimension;
+  };
+  const auto rest = std::ranges::unique(named, same);
+  named.erase(rest.begin(), rest.end());
   return named;
 }
 

@@ -53,7 +53,7 @@ void Queue::Impl::track(const std::shared_ptr<Submission::State>& state) noexcep
     pending.push_back(state);
   } catch (...) {
     // Without room to remember it, it is waited for here; its own handle carries its error.
-    static_cast<void>(state->wait(std::nullopt).has_value());
+    static_cast<void>(guarded([&] { return state->wait(std::nullopt); }).has_value());
   }
 }
 

@@ -112,33 +112,30 @@ void Semaphore::State::fail(const Error& cause) noexcept {
   {
     const std::lock_guard lock(mutex);
     if (error) return;
-    error = failure;
+    error = std::move(failure);
     all.swap(waiters);
     wake.notify_all();
   }
-  for (const auto& [wanted, callback] : all) callback(failure);
+  for (const auto& [wanted, callback] : all) callback(error);  // which stays as it is from now on
 }
 
 void Semaphore::State::when_reached(uint64_t wanted, Callback callback) {
-  std::optional<Error> failure;
+  static const std::optional<Error> none;
+  bool is_reached = false;
   {
     const std::lock_guard lock(mutex);
-    if (value < wanted) {
-      if (!error) {
-        waiters.emplace(wanted, std::move(callback));
-        return;
-      }
-      failure = error;
+    is_reached = value >= wanted;
+    if (!is_reached && !error) {
+      waiters.emplace(wanted, std::move(callback));
+      return;
     }
   }
-  callback(failure);
+  callback(is_reached ? none : error);
 }
 
-Result<bool> Semaphore::State::is_reached(uint64_t wanted) {
+bool Semaphore::State::is_settled(uint64_t wanted) noexcept {
   const std::lock_guard lock(mutex);
-  if (value >= wanted) return true;
-  if (error) return *error;
-  return false;
+  return value >= wanted || error.has_value();
 }
 
 Result<> Semaphore::State::wait(uint64_t wanted, std::optional<std::chrono::nanoseconds> timeout) {

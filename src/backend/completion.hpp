@@ -54,14 +54,14 @@ struct Semaphore::State {
   void fail(const Error& cause) noexcept;
   /// Calls back when the value is reached or the semaphore fails; at once if it has already.
   void when_reached(uint64_t wanted, Callback callback);
-  /// True if reached; the failure if there is one.
-  Result<bool> is_reached(uint64_t wanted);
+  /// Reached, or never to be.
+  bool is_settled(uint64_t wanted) noexcept;
   Result<> wait(uint64_t wanted, std::optional<std::chrono::nanoseconds> timeout);
 
   std::mutex mutex;
   std::condition_variable wake;
   uint64_t value;
-  std::optional<Error> error;
+  std::optional<Error> error;  ///< constant once it is there
   std::multimap<uint64_t, Callback> waiters;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/host_queue.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -28,12 +29,17 @@ struct HostQueue::State {
 
 namespace {
 
-bool are_met(const Job& job) {
-  for (const SemaphoreValue& wait : job.wait) {
-    const Result<bool> reached = wait.semaphore.state()->is_reached(wait.value);
-    if (reached && !*reached) return false;
+bool are_settled(const Job& job) {
+  return std::all_of(job.wait.begin(), job.wait.end(),
+                     [](const SemaphoreValue& wait) { return wait.semaphore.state()->is_settled(wait.value); });
+}
+
+Error copy_of(const Error& error) noexcept {
+  try {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
   }
-  return true;
 }
 
 /// Open when every wait is met, or one has failed.
@@ -52,7 +58,7 @@ std::optional<Error> wait_for_all(const Job& job) {
     wait.semaphore.state()->when_reached(wait.value, [gate](const std::optional<Error>& failure) {
       const std::lock_guard lock(gate->mutex);
       --gate->missing;
-      if (failure && !gate->error) gate->error = failure;
+      if (failure && !gate->error) gate->error = copy_of(*failure);
       gate->wake.notify_all();
     });
   }
@@ -73,8 +79,8 @@ void finish(Job& job, std::optional<Error> error) noexcept {
       signal.semaphore.state()->fail(*error);
       continue;
     }
-    const Result<> result = guarded([&] { return signal.semaphore.state()->signal(signal.value); });
-    if (!result) error = result.error();
+    Result<> result = guarded([&] { return signal.semaphore.state()->signal(signal.value); });
+    if (!result) error = std::move(result.error());
   }
   job.signal.clear();
   const std::shared_ptr<Submission::State> done = std::move(job.done);
@@ -126,7 +132,7 @@ HostQueue::~HostQueue() {
 }
 
 void HostQueue::submit(Job&& job) noexcept {
-  const bool runs_here = state_->is_small(job) && are_met(job);
+  const bool runs_here = state_->is_small(job) && are_settled(job);
   try {
     const std::lock_guard lock(state_->mutex);
     if (!runs_here || state_->busy || !state_->jobs.empty()) {

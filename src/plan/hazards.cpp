@@ -251,6 +251,10 @@ uint32_t Hazards::highest_stamp(Memory& memory, uint64_t begin, uint64_t end) {
   const Stamps::Span span = memory.stamps.cover(begin, end, [](uint32_t value) { return value; });
   uint32_t highest = 0;
   for (auto at = span.first; at != span.last; ++at) highest = std::max(highest, at->second);
+  if (span.count > max_span) {
+    memory.stamps.join(span);
+    span.first->second = highest;
+  }
   return highest;
 }
 

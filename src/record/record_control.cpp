@@ -111,6 +111,12 @@ Recorder& Recorder::collective(const Collective& arguments) {
       return;
     const uint64_t least = std::min(arguments.send.size, arguments.receive.size);
     const uint32_t size = size_of(arguments.type);
+    if (size == 0 || arguments.kind > CollectiveKind::all_to_all || arguments.op > ReduceOp::max) {
+      return impl_->fail(Errc::invalid_argument,
+                         fmt::format("collective: kind {}, element type {} or operation {} is none of those declared",
+                                     static_cast<uint32_t>(arguments.kind), static_cast<uint32_t>(arguments.type),
+                                     static_cast<uint32_t>(arguments.op)));
+    }
     if (arguments.count > least / size) {
       return impl_->fail(Errc::out_of_range,
                          fmt::format("collective: {} elements of {} bytes do not fit ranges of {} and "

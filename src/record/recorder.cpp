@@ -7,6 +7,7 @@
 #include <atomic>
 #include <bit>
 
+#include "base/guarded.hpp"
 #include "record/recorder_impl.hpp"
 
 namespace pianola {
@@ -60,7 +61,8 @@ bool Recorder::Impl::check(const BufferRef& ref, std::string_view what) {
 }
 
 bool Recorder::Impl::check(ConstantRef ref, std::string_view what) {
-  if (ref.recorder == id && static_cast<uint32_t>(ref.id) < data->constants.size()) return true;
+  const auto index = static_cast<uint32_t>(ref.id);
+  if (ref.recorder == id && index < data->constants.size() && data->constants[index].size == ref.size) return true;
   fail(Errc::invalid_argument, fmt::format("{}: the named constant is not of this recorder", what));
   return false;
 }
@@ -138,7 +140,7 @@ BufferRef Recorder::buffer(const BufferView& view) {
     ref.slot = found->second;
     if (!is_new) return;
     std::string name = fmt::format("buffer#{}", static_cast<uint32_t>(ref.slot));
-    impl_->data->slot_ids.emplace(name, ref.slot);
+    while (!impl_->data->slot_ids.emplace(name, ref.slot).second) name += '\'';
     impl_->data->direct.push_back(memory);
     impl_->data->slots.push_back({.name = std::move(name),
                                   .size = memory.size(),
@@ -195,16 +197,18 @@ ChannelRef Recorder::channel(std::string_view name) {
 }
 
 Result<CommandBuffer> Recorder::finish() {
-  if (is_out_of_memory_) return Error{.code = Errc::out_of_memory, .message = "no memory for the recorder"};
-  if (!impl_) return Error{.code = Errc::invalid_state, .message = "the recorder was moved from"};
-  if (impl_->finished) return Error{.code = Errc::invalid_state, .message = "the recorder is finished"};
-  if (!impl_->error && impl_->open_groups > 0) {
-    impl_->fail(Errc::invalid_state, fmt::format("{} debug groups are still open", impl_->open_groups));
-  }
-  if (impl_->error) return *impl_->error;
-  impl_->finished = true;
-  impl_->data->records.shrink();
-  return CommandBuffer(std::move(impl_->data));
+  if (is_out_of_memory_) return out_of_memory();
+  return guarded([&]() -> Result<CommandBuffer> {
+    if (!impl_) return Error{.code = Errc::invalid_state, .message = "the recorder was moved from"};
+    if (impl_->finished) return Error{.code = Errc::invalid_state, .message = "the recorder is finished"};
+    if (!impl_->error && impl_->open_groups > 0) {
+      impl_->fail(Errc::invalid_state, fmt::format("{} debug groups are still open", impl_->open_groups));
+    }
+    if (impl_->error) return *impl_->error;
+    impl_->finished = true;
+    impl_->data->records.shrink();
+    return CommandBuffer(std::move(impl_->data));
+  });
 }
 
 }  // namespace pianola

@@ -46,7 +46,7 @@ struct Recorder::Impl {
     try {
       body();
     } catch (const std::bad_alloc&) {
-      fail(Errc::out_of_memory, "no memory for the recording");
+      fail(Errc::out_of_memory, "out of memory");  // short enough to need none
     }
   }
 
@@ -80,7 +80,7 @@ T* Recorder::Impl::append(Op op, size_t tail) {
   const size_t size = (sizeof(T) + tail + 7) & ~size_t{7};
   std::byte* at = tail < most - sizeof(T) && data->count < UINT32_MAX ? data->records.append(size) : nullptr;
   if (at == nullptr) {
-    fail(Errc::out_of_memory, "no memory for another command");
+    fail(Errc::out_of_memory, "out of memory");
     return nullptr;
   }
   T* record = new (at) T{};

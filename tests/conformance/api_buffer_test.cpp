@@ -104,6 +104,7 @@ TEST_F(ApiBuffer, NothingCannotBeImported) {
   Bytes bytes(16);
   EXPECT_TRUE(fails_with(Buffer::import(device(), {.pointer = nullptr, .size = 16}), Errc::invalid_argument));
   EXPECT_TRUE(fails_with(Buffer::import(device(), {.pointer = bytes.data(), .size = 0}), Errc::invalid_argument));
+  EXPECT_TRUE(fails_with(Buffer::import(device(), {.pointer = bytes.data(), .size = UINT64_MAX}), Errc::out_of_range));
 }
 
 TEST_F(ApiBuffer, AnEmptyHandleSaysSo) {

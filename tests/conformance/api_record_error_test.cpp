@@ -103,6 +103,13 @@ TEST_F(ApiRecordError, ConstantsThatNoRecorderMadeAreRefused) {
       s.rec.dispatch(kernel("iota"), {.groups = {forged}, .constants = {1U, 2U}, .bindings = {s.x}});
     });
   }
+  for (const uint32_t size : {0U, 8U, 65540U}) {
+    refuses(Errc::invalid_argument, {"recorder"}, [&](Script& s) {
+      ConstantRef changed = s.four;
+      changed.size = size;
+      s.rec.dispatch(kernel("iota"), {.groups = {changed}, .constants = {1U, 2U}, .bindings = {s.x}});
+    });
+  }
   const ConstantRef right_size{.size = 4};
   refuses(Errc::invalid_argument, {"recorder"},
           [&](Script& s) { s.rec.dispatch(kernel("iota"), {.constants = {right_size, 2U}, .bindings = {s.x}}); });
@@ -120,6 +127,20 @@ TEST_F(ApiRecordError, AConstantAfterAnErrorCanStillBeWrittenInADispatch) {
       s.rec.dispatch(kernel("iota"), {.groups = {late}, .constants = {late, 2U}, .bindings = {s.x}});
     });
   }
+}
+
+TEST_F(ApiRecordError, CollectivesOfNoDeclaredKindAreRefused) {
+  const auto refused = [&](Collective collective) {
+    refuses(Errc::invalid_argument, {"collective", "77"}, [&](Script& s) {
+      collective.channel = s.channel;
+      collective.send = s.x;
+      collective.receive = s.y;
+      s.rec.collective(collective);
+    });
+  };
+  refused({.kind = static_cast<CollectiveKind>(77), .count = 1});
+  refused({.count = 1, .type = static_cast<ElementType>(77)});
+  refused({.count = 1, .op = static_cast<ReduceOp>(77)});
 }
 
 TEST_F(ApiRecordError, ConstantsAreAlignedTo4Or8) {

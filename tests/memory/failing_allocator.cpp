@@ -18,12 +18,17 @@ namespace {
 
 std::atomic<int64_t> live{0};
 thread_local int64_t countdown = -1;  ///< allocations that still succeed; below 0: nothing is planned
+thread_local Failing failing = Failing::once;
 thread_local bool armed = false;
 thread_local bool failed = false;
 
 bool must_fail() {
   if (!armed || countdown < 0) return false;
-  if (countdown-- > 0) return false;
+  if (countdown > 0) {
+    --countdown;
+    return false;
+  }
+  if (failing == Failing::once) countdown = -1;
   failed = true;
   return true;
 }
@@ -52,8 +57,9 @@ void* allocate_or_throw(size_t size, size_t alignment) {
 
 }  // namespace
 
-FailingAllocation::FailingAllocation(int64_t allowed) {
+FailingAllocation::FailingAllocation(int64_t allowed, Failing how) {
   countdown = allowed;
+  failing = how;
   failed = false;
 }
 FailingAllocation::~FailingAllocation() {

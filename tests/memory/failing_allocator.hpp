@@ -6,10 +6,13 @@
 
 namespace pianola::test {
 
-/// While one exists, allocations of this thread count down and the one after `allowed` fails; later ones succeed.
+enum class Failing : bool { once, from_then_on };
+
+/// While one exists, allocations of this thread count down and the one after `allowed` fails; later ones succeed, or
+/// fail too.
 class FailingAllocation {
  public:
-  explicit FailingAllocation(int64_t allowed);
+  explicit FailingAllocation(int64_t allowed, Failing how = Failing::once);
   ~FailingAllocation();
   FailingAllocation(const FailingAllocation&) = delete;
   FailingAllocation& operator=(const FailingAllocation&) = delete;

@@ -12,6 +12,7 @@ namespace pianola {
 namespace {
 
 using test::counting;
+using test::Failing;
 using test::FailingAllocation;
 using test::is_error;
 using test::live_allocations;
@@ -118,7 +119,7 @@ void sweep(Attempt&& attempt, Retry&& retry, int64_t least) {
     int64_t before = 0;
     for (int i = 0; i < attempts; ++i) {
       {
-        const FailingAllocation failing(allowed);
+        const FailingAllocation failing(allowed, i % 2 == 0 ? Failing::once : Failing::from_then_on);
         const std::optional<Error> error = attempt();
         has_failed = FailingAllocation::has_failed();
         if (error) {
@@ -167,6 +168,50 @@ TEST(OutOfMemory, EveryAllocationOfOneShotWorkMayFail) {
     return done ? std::nullopt : std::optional(done.error());
   };
   sweep(attempt, [&] { ASSERT_FALSE(attempt().has_value()); }, 20);
+}
+
+/// Work that fails when it runs, and signals; and work on another queue that waits for it.
+struct FailingPair {
+  Graph fails;
+  Graph waits;
+};
+
+FailingPair make_failing_pair(const Setting& with) {
+  const uint32_t too_many[3] = {UINT32_MAX, 1, 1};
+  Buffer memory = with.x;
+  EXPECT_TRUE(succeeded(memory.write(0, too_many)));
+  Recorder first;
+  const BufferRef counts = first.buffer(with.x);
+  const BufferRef y = first.buffer(with.y);
+  first.dispatch_indirect(with.add, counts.view(0, 12), {.constants = {1U, 64U}, .bindings = {y}});
+  Recorder second;
+  second.fill(second.buffer(with.z), 1U);
+  return {*with.device.instantiate(*first.finish()), *with.device.instantiate(*second.finish())};
+}
+
+// L7
+TEST(OutOfMemory, EveryAllocationWhileAFailureIsPassedOnMayFail) {
+  const Setting with = make_setting();
+  const FailingPair graphs = make_failing_pair(with);
+  const auto attempt = [&]() -> std::optional<Error> {
+    const Semaphore semaphore = *Semaphore::create();
+    const SubmitInfo wait{.wait = {{semaphore, 1}}};
+    const SubmitInfo signal{.signal = {{semaphore, 1}}};
+    const Submission waiter = *with.device.queue(1).submit(graphs.waits, wait);
+    const Result<Submission> failing = risky([&] { return with.device.queue().submit(graphs.fails, signal); });
+    const Result<> done = failing ? failing->wait() : Result<>(failing.error());
+    if (!failing) {
+      EXPECT_TRUE(succeeded(semaphore.signal(1)));
+    }
+    EXPECT_FALSE(done);
+    EXPECT_EQ(waiter.wait().has_value(), !failing.has_value()) << "who waits for what failed fails";
+    // Whoever waits later fails at once.
+    const Result<Submission> late = risky([&] { return with.device.queue().submit(graphs.waits, wait); });
+    if (!late) return late.error();
+    EXPECT_EQ(late->wait().has_value(), !failing.has_value());
+    return done.error().code == Errc::out_of_memory ? std::optional(done.error()) : std::nullopt;
+  };
+  sweep(attempt, [&] { ASSERT_FALSE(attempt().has_value()); }, 5);
 }
 
 // L7

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random lists of every shape, planned in both forms and all orderings, judged by the independent reference.
+#include "support/plan_script.hpp"
 #include "support/random_list.hpp"
 #include "support/reference_plan.hpp"
 
@@ -122,6 +123,46 @@ Planted plant(uint64_t seed, PlanForm form) {
   static std::vector<Plan> keep;
   keep.push_back(*plan);
   return {placed(*list), data};
+}
+
+/// In both forms, with few lanes and nothing merged.
+void judge_script(Script& script) {
+  const CommandBuffer commands = script.finish();
+  const List meaning = read_list(commands);
+  for (const PlanForm form : {PlanForm::lanes, PlanForm::waves}) {
+    const auto plan = make_plan(commands, {.form = form, .lanes = 4}, {.merge = false});
+    ASSERT_TRUE(plan.has_value()) << to_string(plan.error());
+    const auto fault = find_fault(meaning, *plan, Ordering::barriers);
+    EXPECT_FALSE(fault.has_value()) << *fault;
+  }
+}
+
+TEST(PlanReference, AnAccessOverManyNarrowedBarriersKeepsTheOrderOfAll) {
+  Script script;
+  const BufferRef x = script.buffer("x", 1024);
+  for (uint32_t i = 0; i < 64; ++i) script.write(x.view(4 * i, 4));
+  for (uint32_t i = 1; i < 64; ++i) {
+    script.barrier({x.view(4 * i, 4)});
+    script.write(script.buffer("other" + std::to_string(i), 4));
+  }
+  script.read(x.view(0, 256));
+  judge_script(script);
+}
+
+TEST(PlanReference, AWaitForAnEarlyEventKeepsItsOrderBehindManyReads) {
+  for (const size_t waited : {0, 5, 50}) {
+    Script script;
+    const BufferRef x = script.buffer("x", 64);
+    std::vector<EventRef> events;
+    for (int round = 0; round < 80; ++round) {
+      for (int i = 0; i < 6; ++i) script.read(x);
+      events.push_back(script.rec.event());
+      script.rec.signal_event(events.back());
+    }
+    script.rec.wait_event(events[waited]);
+    script.write(x);
+    judge_script(script);
+  }
 }
 
 TEST(PlanReference, FindsAMissingEdge) {

@@ -41,8 +41,8 @@ class CpuExecutable final : public Executable {
 
   Program program_;
   const DeviceLimits& limits_;
-  Workers* workers_;                        ///< null: one thread
-  std::atomic<double> fastest_here_us_{0};  ///< of replays by one thread; 0 before the first
+  Workers* workers_;                ///< null: one thread
+  std::atomic<double> us_here_{0};  ///< time of a replay by one thread; 0 before the first
   std::mutex mutex_;
   std::vector<SegmentStatePtr> states_;
 };

@@ -41,9 +41,11 @@ int memory_file(std::span<const std::byte> bytes) {
   return -1;
 }
 
-std::string path_of(int file) {
-  return fmt::format("/proc/self/fd/{}", file);
-}
+/// Without allocating: it is needed while memory is let go.
+struct MemoryFilePath {
+  explicit MemoryFilePath(int file) { *fmt::format_to(text, "/proc/self/fd/{}", file) = '\0'; }
+  char text[32];
+};
 
 /// For systems without memory files: written, loaded and removed at once.
 void* load_through_temporary_file(std::span<const std::byte> bytes) {
@@ -79,7 +81,7 @@ std::vector<std::string_view> host_architectures() {
 
 Result<std::unique_ptr<HostObject>> HostObject::load(std::span<const std::byte> bytes, std::string_view name) {
   int file = memory_file(bytes);
-  void* handle = file < 0 ? nullptr : dlopen(path_of(file).c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* handle = file < 0 ? nullptr : dlopen(MemoryFilePath(file).text, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const Error refused = loader_error(name);
     if (file >= 0) ::close(file);
@@ -104,7 +106,7 @@ HostObject::~HostObject() {
   if (file_ < 0) return;
   // What has to stay loaded (unique symbols of C++, DF_1_NODELETE) keeps its name. The file stays open then: the loader
   // would take the next file of that number for this one.
-  void* remaining = dlopen(path_of(file_).c_str(), RTLD_NOW | RTLD_NOLOAD);
+  void* remaining = dlopen(MemoryFilePath(file_).text, RTLD_NOW | RTLD_NOLOAD);
   if (remaining == nullptr) {
     ::close(file_);
   } else {

@@ -134,6 +134,7 @@ class Lowering {
     program_.dispatches.push_back({.function = *function, .command = &command, .source = node.source});
     program_.has_dispatches = true;
     if (command.is_indirect()) program_.has_indirect = true;
+    if (!has_known_counts(command)) program_.has_unknown_counts = true;
     return task;
   }
 

@@ -67,7 +67,8 @@ struct Program {
   double estimated_us = 0;   ///< by one thread
   bool is_parallel = false;  ///< some segments may run at the same time
   bool has_dispatches = false;
-  bool has_indirect = false;  ///< dispatches whose counts may turn out to be over the limit
+  bool has_indirect = false;        ///< dispatches whose counts may turn out to be over the limit
+  bool has_unknown_counts = false;  ///< these, and dispatches whose counts are named constants
 
   size_t segment_count() const { return segments.empty() ? 0 : segments.size() - 1; }
   std::span<const Task> tasks_of(uint32_t segment) const {

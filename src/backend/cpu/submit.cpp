@@ -17,7 +17,9 @@ constexpr double small_when_run_us = 2 * small_us;
 }  // namespace
 
 bool CpuExecutable::is_small() const {
-  return program_.estimated_us < small_us && fastest_here_us_.load(std::memory_order_relaxed) < small_when_run_us;
+  const double taken = us_here_.load(std::memory_order_relaxed);
+  if (taken == 0 && program_.has_unknown_counts) return false;  // the estimate says nothing
+  return program_.estimated_us < small_us && taken < small_when_run_us;
 }
 
 std::optional<Error> CpuExecutable::run(const Bindings& bindings) {
@@ -39,10 +41,11 @@ void CpuExecutable::run_small(const Bindings& bindings) noexcept {
 }
 
 /// Estimates know nothing of what a kernel does, so the time of kernels is taken, until one replay was fast enough:
-/// reading the clock twice takes as long as the rest of a small one.
+/// reading the clock twice takes as long as the rest of a small one. Where counts differ from replay to replay the last
+/// time counts.
 void CpuExecutable::run_here(Replay& replay) {
-  const double fastest = fastest_here_us_.load(std::memory_order_relaxed);
-  const bool is_known_small = fastest != 0 && fastest < small_when_run_us;
+  const double before = us_here_.load(std::memory_order_relaxed);
+  const bool is_known_small = before != 0 && before < small_when_run_us && !program_.has_unknown_counts;
   if (!program_.has_dispatches || is_known_small) {
     replay.run(program_.tasks, 0);
     return;
@@ -50,7 +53,9 @@ void CpuExecutable::run_here(Replay& replay) {
   const auto start = std::chrono::steady_clock::now();
   replay.run(program_.tasks, 0);
   const std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - start;
-  if (fastest == 0 || taken.count() < fastest) fastest_here_us_.store(taken.count(), std::memory_order_relaxed);
+  if (before == 0 || taken.count() < before || program_.has_unknown_counts) {
+    us_here_.store(taken.count(), std::memory_order_relaxed);
+  }
 }
 
 SegmentStatePtr CpuExecutable::take_state() {
