@@ -98,7 +98,7 @@ class Recorder {
   }
 
   Recorder& dispatch(const Kernel& kernel, const Dispatch& arguments);
-  /// Group counts are three uint32 at the first 12 bytes of `counts`, whose offset is a multiple of 4.
+  /// Group counts are three uint32 at the first 12 bytes of `counts`, whose offset and slot are aligned to 4.
   /// The counts are a tracked read and must not be written by the same dispatch. arguments.groups is unused.
   Recorder& dispatch_indirect(const Kernel& kernel, const BufferRef& counts, const Dispatch& arguments);
   Recorder& collective(const Collective& arguments);
