@@ -76,11 +76,10 @@ Result<Submission> Queue::submit(const Graph& graph, const SubmitInfo& info) con
     if (!bindings) return bindings.error();
     if (auto checked = check_semaphores(info); !checked) return checked.error();
 
-    std::shared_ptr<Submission::State> state = done_at_once();
     if (info.wait.empty() && info.signal.empty() && impl_->backend->run_now(*source->executable, **bindings)) {
-      return Submission(std::move(state));
+      return Submission(done_at_once());
     }
-    state = std::make_shared<Submission::State>();
+    auto state = std::make_shared<Submission::State>();
     impl_->backend->submit({.executable = source->executable,
                             .bindings = std::move(*bindings),
                             .wait = info.wait,

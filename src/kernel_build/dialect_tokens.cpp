@@ -3,16 +3,17 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <cstdint>
 #include <string>
+
+#include "kernel_build/identifier.hpp"
 
 namespace pianola::kernel_build {
 namespace {
 
 bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+  return is_of_name(c) || c == '.';
 }
 
 /// The length of the token at the start of `text`: a word or number, a mark, an operator, a literal.

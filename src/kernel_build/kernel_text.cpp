@@ -8,13 +8,10 @@
 #include <optional>
 
 #include "kernel_build/dialect_tokens.hpp"
+#include "kernel_build/identifier.hpp"
 
 namespace pianola::kernel_build {
 namespace {
-
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 /// Collects lines; writes a #line directive wherever the numbers do not follow on.
 class Lines {
@@ -156,8 +153,8 @@ std::string Renaming::in(std::string_view text) const {
     size_t end = at + 1;
     if (directive) {
       end = std::min(text.find('\n', at), text.size());
-    } else if (is_word(text[at])) {
-      while (end < text.size() && is_word(text[end])) ++end;
+    } else if (is_of_name(text[at])) {
+      while (end < text.size() && is_of_name(text[end])) ++end;
     }
     const std::string_view piece = text.substr(at, end - at);
     result += directive ? std::string(piece) : of(piece);

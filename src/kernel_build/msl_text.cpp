@@ -210,7 +210,8 @@ std::string with_short_lines(const std::string& text) {
 }  // namespace
 
 std::string msl_name(std::string_view kernel) {
-  return Renaming(reserved(), {}).of(kernel);
+  static const Renaming renaming(reserved(), {});
+  return renaming.of(kernel);
 }
 
 std::string msl_of(const Source& source, const SourceText& text) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "kernel_build/identifier.hpp"
 #include "kernel_build/reflect.hpp"
 
 namespace pianola::kernel_build {
@@ -56,10 +57,6 @@ void add_constants(std::string_view lines, std::vector<Parameter>& parameters) {
   }
 }
 
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 }  // namespace
 
 bool may_hold(std::string_view msl, std::string_view name) {
@@ -71,9 +68,9 @@ bool may_hold(std::string_view msl, std::string_view name) {
     if (includes && directive.find("<metal_") == std::string_view::npos) return true;
   }
   for (size_t at = msl.find(name); at < msl.size() && !name.empty(); at = msl.find(name, at + 1)) {
-    const bool begins = at == 0 || !is_word(msl[at - 1]);
+    const bool begins = at == 0 || !is_of_name(msl[at - 1]);
     const size_t end = at + name.size();
-    if (begins && (end == msl.size() || !is_word(msl[end]))) return true;
+    if (begins && (end == msl.size() || !is_of_name(msl[end]))) return true;
   }
   return false;
 }

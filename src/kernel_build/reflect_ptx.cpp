@@ -5,6 +5,7 @@
 #include <charconv>
 #include <unordered_map>
 
+#include "kernel_build/identifier.hpp"
 #include "kernel_build/reflect.hpp"
 
 namespace pianola::kernel_build {
@@ -13,7 +14,7 @@ namespace {
 using Tokens = std::vector<std::string_view>;
 
 bool is_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '%';
+  return is_of_name(c) || c == '$' || c == '%';
 }
 
 /// Past a comment or a string at the start of `text`, which would mislead the reader; 0 if there is none.

@@ -30,6 +30,11 @@ class MetalBackend : public testing::Test {
     ASSERT_TRUE(opened) << to_string(opened.error());
     device = *opened;
   }
+  /// A device whose private memory the host does not see.
+  void open_discrete() {
+    sim_metal::configure({.unified_memory = false});
+    open();
+  }
   Buffer buffer(uint64_t size, MemoryKind kind = MemoryKind::device) {
     auto made = device.allocate(size, kind);
     EXPECT_TRUE(made);
@@ -185,10 +190,7 @@ TEST_F(MetalBackend, ARemovedDeviceIsLostForGoodInEveryQueueAndCall) {
 }
 
 TEST_F(MetalBackend, ATransferThatLosesTheDeviceLosesItForTheQueuesToo) {
-  sim_metal::Settings discrete;
-  discrete.unified_memory = false;
-  sim_metal::configure(discrete);
-  open();
+  open_discrete();
   auto memory = buffer(64);
   Recorder rec;
   rec.fill(rec.buffer(memory), 1U);
@@ -254,10 +256,7 @@ TEST_F(MetalBackend, DroppingEveryHandleInFlightLosesNothing) {
 }
 
 TEST_F(MetalBackend, PrivateMemoryIsWrittenAndReadAtAnyByte) {
-  sim_metal::Settings discrete;
-  discrete.unified_memory = false;
-  sim_metal::configure(discrete);
-  open();
+  open_discrete();
   auto memory = buffer(21);
   std::vector<uint8_t> expected(21);
   ASSERT_TRUE(memory.write(0, expected));
@@ -277,10 +276,7 @@ TEST_F(MetalBackend, PrivateMemoryIsWrittenAndReadAtAnyByte) {
 }
 
 TEST_F(MetalBackend, AHostWriteToPrivateMemoryLeavesTheBytesBesideItToOthers) {
-  sim_metal::Settings discrete;
-  discrete.unified_memory = false;
-  sim_metal::configure(discrete);
-  open();
+  open_discrete();
   auto memory = buffer(64);
   ASSERT_TRUE(memory.write(0, std::vector<uint8_t>(64)));
   std::barrier together(2);
@@ -300,10 +296,7 @@ TEST_F(MetalBackend, AHostWriteToPrivateMemoryLeavesTheBytesBesideItToOthers) {
 }
 
 TEST_F(MetalBackend, AHostWriteBesideWorkInFlightTouchesItsOwnBytesOnly) {
-  sim_metal::Settings discrete;
-  discrete.unified_memory = false;
-  sim_metal::configure(discrete);
-  open();
+  open_discrete();
   auto memory = buffer(16);
   ASSERT_TRUE(memory.write(0, std::vector<uint8_t>(16)));
   Recorder rec;
