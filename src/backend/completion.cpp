@@ -80,7 +80,7 @@ uint64_t Semaphore::State::current() {
 }
 
 Result<> Semaphore::State::signal(uint64_t new_value) {
-  std::multimap<uint64_t, Callback> reached;
+  std::multimap<uint64_t, Waiter> reached;
   {
     const std::lock_guard lock(mutex);
     if (error) return *error;
@@ -90,9 +90,10 @@ Result<> Semaphore::State::signal(uint64_t new_value) {
     }
     value = new_value;
     while (!waiters.empty() && waiters.begin()->first <= value) reached.insert(waiters.extract(waiters.begin()));
+    promises.erase(promises.begin(), promises.upper_bound(value));
     wake.notify_all();
   }
-  for (const auto& [wanted, callback] : reached) callback(std::nullopt);
+  for (const auto& [wanted, waiter] : reached) waiter.callback(std::nullopt);
   return {};
 }
 
@@ -108,34 +109,67 @@ void Semaphore::State::fail(const Error& cause) noexcept {
   } catch (...) {
     failure = Error{.code = Errc::dependency_failed, .message = "dependency"};
   }
-  std::multimap<uint64_t, Callback> all;
+  std::multimap<uint64_t, Waiter> all;
   {
     const std::lock_guard lock(mutex);
     if (error) return;
     error = std::move(failure);
     all.swap(waiters);
+    promises.clear();
     wake.notify_all();
   }
-  for (const auto& [wanted, callback] : all) callback(error);  // which stays as it is from now on
+  for (const auto& [wanted, waiter] : all) waiter.callback(error);  // which stays as it is from now on
 }
 
-void Semaphore::State::when_reached(uint64_t wanted, Callback callback) {
+std::shared_ptr<const DeviceSignal> Semaphore::State::find_promise(uint64_t wanted, const void* device) const {
+  const auto found = std::find_if(promises.lower_bound(wanted), promises.end(),
+                                  [device](const auto& each) { return each.second->device() == device; });
+  return found == promises.end() ? nullptr : found->second;
+}
+
+void Semaphore::State::when_ready(uint64_t wanted, const void* device, Callback callback) {
   static const std::optional<Error> none;
-  bool is_reached = false;
+  bool has_failed = false;
   {
     const std::lock_guard lock(mutex);
-    is_reached = value >= wanted;
-    if (!is_reached && !error) {
-      waiters.emplace(wanted, std::move(callback));
+    has_failed = value < wanted && error;
+    if (value < wanted && !error && find_promise(wanted, device) == nullptr) {
+      waiters.emplace(wanted, Waiter{std::move(callback), device});
       return;
     }
   }
-  callback(is_reached ? none : error);
+  callback(has_failed ? error : none);
 }
 
-bool Semaphore::State::is_settled(uint64_t wanted) noexcept {
+bool Semaphore::State::is_ready(uint64_t wanted, const void* device) noexcept {
   const std::lock_guard lock(mutex);
-  return value >= wanted || error.has_value();
+  return value >= wanted || error.has_value() || find_promise(wanted, device) != nullptr;
+}
+
+void Semaphore::State::promise(uint64_t promised, std::shared_ptr<const DeviceSignal> signal) noexcept {
+  std::multimap<uint64_t, Waiter> ready;
+  {
+    const std::lock_guard lock(mutex);
+    if (promised <= value || error) return;
+    const void* device = signal->device();
+    try {
+      promises.emplace(promised, std::move(signal));
+    } catch (const std::bad_alloc&) {
+      return;
+    }
+    for (auto at = waiters.begin(); at != waiters.end() && at->first <= promised;) {
+      const auto here = at++;
+      if (here->second.device == device) ready.insert(waiters.extract(here));
+    }
+  }
+  for (const auto& [wanted, waiter] : ready) waiter.callback(std::nullopt);
+}
+
+Result<std::shared_ptr<const DeviceSignal>> Semaphore::State::promised(uint64_t wanted, const void* device) {
+  const std::lock_guard lock(mutex);
+  if (value >= wanted) return std::shared_ptr<const DeviceSignal>();
+  if (error) return *error;
+  return find_promise(wanted, device);
 }
 
 Result<> Semaphore::State::wait(uint64_t wanted, std::optional<std::chrono::nanoseconds> timeout) {

@@ -14,6 +14,7 @@ namespace pianola::backend {
 struct HostQueue::State {
   Run run;
   IsSmall is_small;
+  const void* device = nullptr;  ///< whose promises count as met waits
   std::mutex mutex;
   std::condition_variable wake;  ///< the queue's thread: there is a job, or the end
   std::condition_variable idle;  ///< the destructor
@@ -29,17 +30,10 @@ struct HostQueue::State {
 
 namespace {
 
-bool are_settled(const Job& job) {
-  return std::all_of(job.wait.begin(), job.wait.end(),
-                     [](const SemaphoreValue& wait) { return wait.semaphore.state()->is_settled(wait.value); });
-}
-
-Error copy_of(const Error& error) noexcept {
-  try {
-    return error;
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  }
+bool are_ready(const Job& job, const void* device) {
+  return std::all_of(job.wait.begin(), job.wait.end(), [device](const SemaphoreValue& wait) {
+    return wait.semaphore.state()->is_ready(wait.value, device);
+  });
 }
 
 /// Open when every wait is met, or one has failed.
@@ -51,11 +45,11 @@ struct Gate {
 };
 
 /// Returns at the first failure, even while other waits may stay unmet for ever.
-std::optional<Error> wait_for_all(const Job& job) {
+std::optional<Error> wait_for_all(const Job& job, const void* device) {
   const auto gate = std::make_shared<Gate>();
   gate->missing = job.wait.size();
   for (const SemaphoreValue& wait : job.wait) {
-    wait.semaphore.state()->when_reached(wait.value, [gate](const std::optional<Error>& failure) {
+    wait.semaphore.state()->when_ready(wait.value, device, [gate](const std::optional<Error>& failure) {
       const std::lock_guard lock(gate->mutex);
       --gate->missing;
       if (failure && !gate->error) gate->error = copy_of(*failure);
@@ -90,7 +84,7 @@ void finish(Job& job, std::optional<Error> error) noexcept {
 void HostQueue::State::run_one(Job& job) noexcept {
   std::optional<Error> error;
   try {
-    if (!job.wait.empty()) error = wait_for_all(job);
+    if (!job.wait.empty()) error = wait_for_all(job, device);
     if (!error) error = run(job);
   } catch (...) {
     error = out_of_memory();
@@ -111,9 +105,10 @@ void HostQueue::State::start_thread(const std::shared_ptr<State>& self) {
   if (!thread.joinable()) thread = std::thread([self] { work(self); });
 }
 
-HostQueue::HostQueue(Run run, IsSmall is_small) : state_(std::make_shared<State>()) {
+HostQueue::HostQueue(Run run, IsSmall is_small, const void* device) : state_(std::make_shared<State>()) {
   state_->run = std::move(run);
   state_->is_small = std::move(is_small);
+  state_->device = device;
 }
 
 HostQueue::~HostQueue() {
@@ -132,7 +127,7 @@ HostQueue::~HostQueue() {
 }
 
 void HostQueue::submit(Job&& job) noexcept {
-  const bool runs_here = state_->is_small(job) && are_settled(job);
+  const bool runs_here = state_->is_small(job) && are_ready(job, state_->device);
   try {
     const std::lock_guard lock(state_->mutex);
     if (!runs_here || state_->busy || !state_->jobs.empty()) {

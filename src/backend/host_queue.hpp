@@ -3,7 +3,8 @@
 //
 // A job runs on the thread that submits it when nothing stands before it, its waits are met and the backend calls
 // it small; otherwise on the queue's own thread, which starts with the first job that needs it and blocks there on
-// waits whose signal may not even be submitted yet.
+// waits whose signal may not even be submitted yet. A backend whose device can wait for its own work gets jobs as soon
+// as what they wait for is promised (backend/completion.hpp).
 //
 // Every job taken completes exactly once. When a job drops the last handle of the device on the queue's own
 // thread, the queue is destroyed right there; the thread then ends by itself.
@@ -29,7 +30,8 @@ class HostQueue {
   /// Whether a job is worth running at once on the submitting thread.
   using IsSmall = std::function<bool(const Job& job)>;
 
-  HostQueue(Run run, IsSmall is_small);
+  /// Promises of `device` count as met waits; none do by default.
+  HostQueue(Run run, IsSmall is_small, const void* device = nullptr);
   /// Waits for the jobs taken, unless it is called by one of them.
   ~HostQueue();
   HostQueue(const HostQueue&) = delete;

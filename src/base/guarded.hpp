@@ -15,6 +15,15 @@ inline Error out_of_memory() {
   return Error{.code = Errc::out_of_memory, .message = "out of memory"};
 }
 
+/// Where nothing may be thrown: `out_of_memory` if there is no memory for the copy.
+inline Error copy_of(const Error& error) noexcept {
+  try {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+}
+
 /// Calls `body`, which gives a Result; a failed allocation in it gives `out_of_memory`.
 template <class F>
 auto guarded(F&& body) -> decltype(body()) {

@@ -69,7 +69,53 @@ TEST(Semaphore, FailureCallsBackWithTheFirstError) {
   EXPECT_EQ(seen->code, Errc::dependency_failed);
   EXPECT_NE(seen->message.find("as asked"), std::string::npos);
   EXPECT_NE(state.wait(1, {}).error().message.find("as asked"), std::string::npos);
-  EXPECT_TRUE(state.is_settled(1));
+  EXPECT_TRUE(state.is_ready(1, nullptr));
+}
+
+TEST(Semaphore, APromiseIsForWorkOfItsDeviceOnly) {
+  Semaphore::State state(0);
+  const int one = 0, other = 0;
+  int ready = 0, reached = 0;
+  const auto count = [](int& n) { return [&n](const std::optional<Error>& error) { n += error ? 100 : 1; }; };
+  state.when_ready(2, &one, count(ready));
+  state.when_ready(2, &other, count(reached));
+  state.when_reached(2, count(reached));
+  const auto end = std::make_shared<const DeviceSignal>(&one);
+  state.promise(3, end);
+  EXPECT_EQ(ready, 1);
+  EXPECT_EQ(reached, 0);
+  EXPECT_EQ(*state.promised(2, &one), end);
+  EXPECT_EQ(*state.promised(3, &one), end);
+  EXPECT_EQ(*state.promised(4, &one), nullptr) << "that value is not promised";
+  EXPECT_EQ(*state.promised(2, &other), nullptr);
+  EXPECT_TRUE(state.is_ready(3, &one));
+  EXPECT_FALSE(state.is_ready(4, &one));
+  EXPECT_FALSE(state.is_ready(3, &other));
+  EXPECT_FALSE(state.is_ready(3, nullptr));
+  EXPECT_EQ(state.wait(2, nanoseconds(0)).error().code, Errc::timeout) << "a promise is no signal";
+  state.when_ready(1, &one, count(ready));
+  EXPECT_EQ(ready, 2);
+  ASSERT_TRUE(state.signal(3));
+  EXPECT_EQ(ready, 2) << "called back once";
+  EXPECT_EQ(reached, 2);
+  EXPECT_EQ(*state.promised(3, &one), nullptr) << "reached: there is nothing to wait for";
+  state.promise(3, end);
+  EXPECT_EQ(end.use_count(), 1) << "a value that was reached is not promised";
+}
+
+TEST(Semaphore, AFailureEndsItsPromises) {
+  Semaphore::State state(0);
+  const int device = 0;
+  const auto end = std::make_shared<const DeviceSignal>(&device);
+  state.promise(2, end);
+  state.fail(broken);
+  EXPECT_EQ(state.promised(2, &device).error().code, Errc::dependency_failed);
+  state.promise(2, end);
+  EXPECT_EQ(end.use_count(), 1) << "nobody can signal a semaphore that failed";
+  std::optional<Error> seen;
+  state.when_ready(2, &device, [&](const std::optional<Error>& error) { seen = error; });
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->code, Errc::dependency_failed);
 }
 
 TEST(SemaphoreThreads, WakesAThreadThatWaits) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -91,6 +92,7 @@ struct Command {
 struct CommandBuffer {
   std::vector<Command> commands;
   bool retained = true;
+  std::optional<int64_t> fault;  ///< asked for by the test: it runs nothing and completes with this error
   std::string error;
   int64_t error_code = 0;
   uint64_t last_encoder = 0;

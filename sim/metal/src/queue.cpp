@@ -134,6 +134,7 @@ Queue::~Queue() {
 }
 
 void Queue::commit(std::shared_ptr<CommandBuffer> buffer) {
+  buffer->fault = command_buffer_fault();
   {
     const std::lock_guard lock(device_lock());
     buffer->known.join(host_clock());
@@ -156,8 +157,8 @@ void Queue::serve(const std::shared_ptr<Shared>& shared, uint32_t id) {
       shared->work.pop_front();
     }
     buffer->scheduled();
-    if (const auto code = command_buffer_fault()) {
-      buffer->fail(*code, "fault asked for by the test");
+    if (buffer->fault) {
+      buffer->fail(*buffer->fault, "fault asked for by the test");
     } else if (settings().execute) {
       run_buffer(*buffer, id);
     }

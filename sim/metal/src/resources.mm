@@ -3,6 +3,7 @@
 #include <Block.h>
 
 #include "control.hpp"
+#include "hazards.hpp"
 #include "objects.h"
 
 using sim_metal::report;
@@ -94,7 +95,12 @@ NSError* sim_metal_error(NSString* domain, NSInteger code, const std::string& te
   return _event->value();
 }
 - (void)setSignaledValue:(uint64_t)value {
-  _event->signal(value, {});
+  sim_metal::Clock known;
+  {
+    const std::lock_guard lock(sim_metal::device_lock());
+    known = sim_metal::host_clock();
+  }
+  _event->signal(value, known);
 }
 - (void)notifyListener:(MTLSharedEventListener*)listener
                atValue:(uint64_t)value

@@ -19,6 +19,7 @@
 #include "backend/metal/kernels.hpp"
 #include "backend/metal/lower.hpp"
 #include "backend/metal/ref.hpp"
+#include "backend/metal/timeline.hpp"
 
 namespace pianola::backend::metal {
 
@@ -108,22 +109,29 @@ struct InFlight {
   Job job;
   ArgumentBuffers argument_buffers;
   Ref<id<MTLBuffer>> checks;  ///< counts of indirect dispatches, or none
-  bool is_over = false;
+  std::vector<std::pair<SemaphoreValue, std::shared_ptr<const JobEnd>>> promises;  ///< that the device waits for
+  std::shared_ptr<const JobEnd> end;                                               ///< what the device signals, or null
+  size_t missing = 1;  ///< its own work, and the promises that are still open
   std::optional<Error> error;
 };
 
 /// What a queue shares with the completion handlers, which may outlive it.
-class Flights {
+class Flights : public std::enable_shared_from_this<Flights> {
  public:
-  explicit Flights(Loss loss) : loss_(std::move(loss)) {}
+  using Flight = std::list<InFlight>::iterator;
+
+  Flights(Loss loss, Timeline timeline) : loss_(std::move(loss)), timeline_(std::move(timeline)) {}
   /// `flight` has one element. Cannot fail, so that a job is never lost.
-  std::list<InFlight>::iterator add(std::list<InFlight> flight) noexcept;
+  Flight add(std::list<InFlight> flight) noexcept;
+  /// The flight is over no sooner than what `promise` promises, and fails with it. Errors: out_of_memory.
+  Result<> follow(Flight flight, const SemaphoreValue& promise);
   bool has_room();
   /// Metal's own call would block otherwise.
   void wait_for_room();
-  /// Completes what is over, in order of submission.
-  void land(std::list<InFlight>::iterator flight, std::optional<Error> error) noexcept;
+  /// One of the things that the flight misses has ended. Completes what is over, in order of submission.
+  void land(Flight flight, std::optional<Error> error) noexcept;
   void wait_until_empty();
+  Timeline& timeline() { return timeline_; }
 
  private:
   std::mutex mutex_;
@@ -131,11 +139,14 @@ class Flights {
   std::list<InFlight> flights_;
   bool is_landing_ = false;
   Loss loss_;
+  Timeline timeline_;
 };
 
 class MetalQueue final : public CommandQueue {
  public:
-  MetalQueue(Ref<id<MTLCommandQueue>> queue, Loss loss);
+  /// Errors: out_of_memory.
+  static Result<std::unique_ptr<MetalQueue>> make(id<MTLDevice> device, Loss loss);
+  MetalQueue(Ref<id<MTLCommandQueue>> queue, Timeline timeline, Loss loss);
   ~MetalQueue() override;
   void submit(Job job) noexcept override { jobs_->submit(std::move(job)); }
   id<MTLCommandQueue> native() const { return queue_.get(); }
@@ -143,10 +154,11 @@ class MetalQueue final : public CommandQueue {
  private:
   std::optional<Error> start(Job& job);
   Result<> prepare(InFlight& flight, id<MTLCommandBuffer>& commands);
+  Result<> follow_promises(Flights::Flight flight);
 
   Ref<id<MTLCommandQueue>> queue_;
   Loss loss_;
-  std::shared_ptr<Flights> flights_ = std::make_shared<Flights>(loss_);
+  std::shared_ptr<Flights> flights_;
   std::unique_ptr<HostQueue> jobs_;
 };
 

@@ -13,7 +13,6 @@ namespace pianola::backend::metal {
 namespace {
 
 constexpr size_t queue_total = 2;
-constexpr NSUInteger command_buffers_of_queue = 256;  ///< more than Flights lets in
 
 /// Unmeasured: encoder changes are dear on every Metal device, and a blit moves bytes a little faster than a kernel.
 DeviceProfile make_profile(bool concurrent) {
@@ -84,10 +83,9 @@ Result<std::unique_ptr<Device>> MetalDevice::open(uint32_t index) {
     device->transfer_queue_ = Ref<id<MTLCommandQueue>>([device->native() newCommandQueue]);
     if (!device->transfer_queue_) return call_error(Errc::out_of_memory, "newCommandQueue", "no command queue", nil);
     for (size_t i = 0; i < queue_total; ++i) {
-      Ref<id<MTLCommandQueue>> queue(
-          [device->native() newCommandQueueWithMaxCommandBufferCount:command_buffers_of_queue]);
-      if (!queue) return call_error(Errc::out_of_memory, "newCommandQueue", "no command queue", nil);
-      device->queues_.push_back(std::make_unique<MetalQueue>(std::move(queue), device->loss_));
+      auto queue = MetalQueue::make(device->native(), device->loss_);
+      if (!queue) return queue.error();
+      device->queues_.push_back(std::move(*queue));
     }
     return std::unique_ptr<Device>(std::move(device));
   }
