@@ -81,6 +81,7 @@ uint64_t Semaphore::State::current() {
 
 Result<> Semaphore::State::signal(uint64_t new_value) {
   std::multimap<uint64_t, Waiter> reached;
+  Promises kept;  // let go of outside the lock: a promise may be the last that holds a queue's work
   {
     const std::lock_guard lock(mutex);
     if (error) return *error;
@@ -90,7 +91,7 @@ Result<> Semaphore::State::signal(uint64_t new_value) {
     }
     value = new_value;
     while (!waiters.empty() && waiters.begin()->first <= value) reached.insert(waiters.extract(waiters.begin()));
-    promises.erase(promises.begin(), promises.upper_bound(value));
+    while (!promises.empty() && promises.begin()->first <= value) kept.insert(promises.extract(promises.begin()));
     wake.notify_all();
   }
   for (const auto& [wanted, waiter] : reached) waiter.callback(std::nullopt);
@@ -110,18 +111,20 @@ void Semaphore::State::fail(const Error& cause) noexcept {
     failure = Error{.code = Errc::dependency_failed, .message = "dependency"};
   }
   std::multimap<uint64_t, Waiter> all;
+  Promises broken;
   {
     const std::lock_guard lock(mutex);
     if (error) return;
     error = std::move(failure);
     all.swap(waiters);
-    promises.clear();
+    broken.swap(promises);
     wake.notify_all();
   }
   for (const auto& [wanted, waiter] : all) waiter.callback(error);  // which stays as it is from now on
 }
 
 std::shared_ptr<const DeviceSignal> Semaphore::State::find_promise(uint64_t wanted, const void* device) const {
+  if (device == nullptr) return nullptr;
   const auto found = std::find_if(promises.lower_bound(wanted), promises.end(),
                                   [device](const auto& each) { return each.second->device() == device; });
   return found == promises.end() ? nullptr : found->second;

@@ -92,7 +92,8 @@ struct Semaphore::State {
     const void* device = nullptr;  ///< whose promise will do, or none's
   };
   std::multimap<uint64_t, Waiter> waiters;
-  std::multimap<uint64_t, std::shared_ptr<const DeviceSignal>> promises;  ///< above the value
+  using Promises = std::multimap<uint64_t, std::shared_ptr<const DeviceSignal>>;
+  Promises promises;  ///< above the value
 
  private:
   /// Under the lock.

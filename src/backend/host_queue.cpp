@@ -86,6 +86,8 @@ void HostQueue::State::run_one(Job& job) noexcept {
   try {
     if (!job.wait.empty()) error = wait_for_all(job, device);
     if (!error) error = run(job);
+    // What fails here has not waited for the promises, and must not fail a semaphore that they are to signal.
+    if (error && device != nullptr && job.done) (void)wait_for_all(job, nullptr);
   } catch (...) {
     error = out_of_memory();
   }

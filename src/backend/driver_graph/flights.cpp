@@ -39,6 +39,19 @@ void pause(steady_clock::duration waited) {
   }
 }
 
+/// The work that is promised has ended on its device, as what waited for it there has: completes it, and nothing that
+/// comes after it, unless another thread does. Errors: dependency_failed.
+Result<> settle(const Promise& promise) {
+  const std::shared_ptr<Semaphore::State>& state = promise.value.semaphore.state();
+  std::atomic<bool> is_met{false};
+  const auto noted = guarded([&]() -> Result<> {
+    state->when_reached(promise.value.value, [&is_met](const std::optional<Error>&) { is_met = true; });
+    return {};
+  });
+  if (noted) promise.end->flights->advance(is_met, std::nullopt);
+  return state->wait(promise.value.value, {});
+}
+
 /// False if the deadline passed.
 bool wait(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, Progress::Deadline deadline) {
   if (deadline) return wake.wait_until(lock, *deadline) == std::cv_status::no_timeout;
@@ -67,11 +80,22 @@ Result<std::list<Flight>> Flights::take() {
 }
 
 void Flights::put_back(std::list<Flight> flight) {
+  flight.front().promises.clear();
   flight.front().in_use.reset();
   flight.front().timeline.reset();
   flight.front().error.reset();
   const std::lock_guard lock(mutex_);
   spare_.splice(spare_.end(), flight);
+}
+
+void Flights::promise(const std::vector<SemaphoreValue>& signals, Event event) noexcept {
+  if (signals.empty()) return;
+  try {
+    const auto end = std::make_shared<const JobEnd>(*driver_, shared_from_this(), event);
+    for (const SemaphoreValue& signal : signals) signal.semaphore.state()->promise(signal.value, end);
+  } catch (const std::bad_alloc&) {
+    return;  // who waits is held on the host
+  }
 }
 
 void Flights::launch(std::list<Flight> flight) noexcept {
@@ -173,15 +197,20 @@ void Flights::complete(Lock& lock, const Flight& flight, Result<> done) {
   std::shared_ptr<void> in_use = std::move(own.front().in_use);
   std::unique_ptr<Timeline> timeline = std::move(own.front().timeline);
   std::optional<Error> error = std::exchange(own.front().error, std::nullopt);
+  std::vector<Promise> promises = std::exchange(own.front().promises, {});
   spare_.splice(spare_.end(), own);
   if (!job.signal.empty()) --signals_;
   completing_ = std::this_thread::get_id();
   lock.unlock();
+  for (const Promise& promise : promises) {
+    if (Result<> kept = settle(promise); !kept) error = std::move(kept.error());
+  }
   if (!done && !error) {
     error = driver_->lost();
     if (!error) error = driver_->note(std::move(done.error()));
   }
   if (!error && timeline != nullptr) error = read_times(*timeline, *job.done);
+  promises.clear();
   timeline.reset();
   in_use.reset();
   backend::finish(job, std::move(error));

@@ -5,10 +5,14 @@
 // what has ended; being woken by another thread would cost more than many a replay. The queue's own thread completes
 // what nobody waits for: at once where a semaphore is to be signalled, else when nothing has moved for a while. Any
 // number of threads may look; one at a time completes, always the oldest job.
+//
+// A job may start with waits for jobs of other queues, which its stream waits for. It completes after them, and fails
+// with them.
 #pragma once
 
 #include <list>
 #include <thread>
+#include <vector>
 
 #include "backend/backend.hpp"
 #include "backend/driver_graph/driver.hpp"
@@ -16,10 +20,26 @@
 
 namespace pianola::driver_graph {
 
+class Flights;
+
+/// A job's end on its device: the event that its queue has recorded behind it.
+struct JobEnd final : DeviceSignal {
+  JobEnd(const Driver& driver, std::shared_ptr<Flights> of_queue, Event recorded)
+      : DeviceSignal(&driver), flights(std::move(of_queue)), event(recorded) {}
+  std::shared_ptr<Flights> flights;  ///< which keep the event
+  Event event;
+};
+
+struct Promise {
+  SemaphoreValue value;
+  std::shared_ptr<const JobEnd> end;
+};
+
 struct Flight {
   UniqueEvent event;      ///< made once; later flights use it again
   uint32_t watchers = 0;  ///< threads that look at the event
   backend::Job job;
+  std::vector<Promise> promises;       ///< that its stream waits for
   std::shared_ptr<void> in_use;        ///< to be kept until the work is done
   std::unique_ptr<Timeline> timeline;  ///< to be read then, or null
   std::optional<Error> error;
@@ -33,6 +53,8 @@ class Flights final : public Progress, public std::enable_shared_from_this<Fligh
   Result<std::list<Flight>> take();
   /// Gives back a flight that was not launched.
   void put_back(std::list<Flight> flight);
+  /// The event has been recorded behind work that will signal these, or fail them.
+  void promise(const std::vector<SemaphoreValue>& signals, Event event) noexcept;
   /// The flight's event has been recorded: its job completes from now on. Never fails.
   void launch(std::list<Flight> flight) noexcept;
   /// Completes what has ended without waiting for more.

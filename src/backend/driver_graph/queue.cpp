@@ -12,11 +12,23 @@ GraphExecutable& executable_of(const backend::Job& job) {
   return static_cast<GraphExecutable&>(*job.executable);
 }
 
+/// What the device has to wait for; the other waits are met. Errors: dependency_failed.
+Result<std::vector<Promise>> promises_of(const backend::Job& job, const Driver& driver) {
+  std::vector<Promise> promises;
+  for (const SemaphoreValue& wait : job.wait) {
+    auto promise = wait.semaphore.state()->promised(wait.value, &driver);
+    if (!promise) return promise.error();
+    if (*promise) promises.push_back({wait, std::static_pointer_cast<const JobEnd>(*promise)});
+  }
+  return promises;
+}
+
 }  // namespace
 
 struct GraphQueue::State {
   State(const DriverRef& on, Stream stream) : driver(on), given(stream), flights(std::make_shared<Flights>(on)) {}
   Result<StreamSet*> open_streams();
+  Result<> wait_for(const std::vector<Promise>& promises, Stream stream) const;
 
   DriverRef driver;
   Stream given;
@@ -36,11 +48,20 @@ Result<StreamSet*> GraphQueue::State::open_streams() {
   return streams.get();
 }
 
+/// Work of this queue is on the same stream, and waits as it is.
+Result<> GraphQueue::State::wait_for(const std::vector<Promise>& promises, Stream stream) const {
+  for (const auto& [value, end] : promises) {
+    if (end->flights == flights) continue;
+    if (auto done = driver->table().stream_wait(driver->table().api, stream, end->event); !done) return done;
+  }
+  return {};
+}
+
 GraphQueue::GraphQueue(const DriverRef& driver, Stream stream)
     : state_(std::make_shared<State>(driver, stream)),
-      issuing_(
-          std::make_unique<backend::HostQueue>([state = state_](backend::Job& job) { return issue(*state, job); },
-                                               [](const backend::Job& job) { return !executable_of(job).blocks(); })) {}
+      issuing_(std::make_unique<backend::HostQueue>(
+          [state = state_](backend::Job& job) { return issue(*state, job); },
+          [](const backend::Job& job) { return !executable_of(job).blocks(); }, driver.get())) {}
 
 GraphQueue::~GraphQueue() {
   issuing_.reset();
@@ -71,7 +92,13 @@ std::optional<Error> GraphQueue::issue(State& state, backend::Job& job) {
   if (!taken) return driver.note(std::move(taken.error()));
   Flight& flight = taken->front();
   GraphExecutable::Launch launch;
-  Result<> launched = guarded([&] { return executable_of(job).launch(streams, job.bindings, launch); });
+  Result<> launched = guarded([&]() -> Result<> {
+    auto promises = promises_of(job, driver);
+    if (!promises) return promises.error();
+    flight.promises = std::move(*promises);
+    if (auto done = state.wait_for(flight.promises, streams.main()); !done) return done;
+    return executable_of(job).launch(streams, job.bindings, launch);
+  });
   flight.error = launched ? std::move(launch.over_limit) : driver.note(std::move(launched.error()));
   flight.in_use = std::move(launch.in_use);
   flight.timeline = std::move(launch.timeline);
@@ -82,6 +109,7 @@ std::optional<Error> GraphQueue::issue(State& state, backend::Job& job) {
     state.flights->put_back(std::move(*taken));
     return error ? error : driver.note(recorded.error());
   }
+  if (!flight.error) state.flights->promise(job.signal, flight.event.get());
   flight.job = std::move(job);
   state.flights->launch(std::move(*taken));
   return std::nullopt;
