@@ -94,6 +94,26 @@ void one_shot(benchmark::State& state, uint32_t count, bool hand_as_graph) {
   take_turns(state, ours, by_hand, nothing);
 }
 
+/// Replays on two queues in turn, each after the one before by a semaphore; by hand, two streams and events.
+void hand_over(benchmark::State& state, uint32_t count) {
+  const Shape shape = bench::chain(10, HandNode::Kind::small, 1024);
+  const Graph graph = graph_of(state, shape, true);
+  const auto hand = hand_graph_of(state, shape);
+  if (!graph || hand == nullptr) return;
+  const Machine& machine = *Machine::get();
+  const auto ours = [&] {
+    const Semaphore turn = *Semaphore::create();
+    Submission last;
+    for (uint32_t i = 0; i < count; ++i) {
+      const auto done = machine.device.queue(i % 2).submit(graph, {.wait = {{turn, i}}, .signal = {{turn, i + 1}}});
+      if (!done) return false;
+      last = *done;
+    }
+    return last.wait().has_value();
+  };
+  take_turns(state, ours, [&] { return machine.hand->hand_over(*hand, count); }, nothing);
+}
+
 /// A submission with another buffer for a slot that `changed` of 1,000 dispatches use; by hand, an update of as many
 /// nodes and a launch.
 void rebind(benchmark::State& state, uint32_t changed) {
@@ -164,6 +184,7 @@ const bool registered = [] {
     add(name, [count](benchmark::State& state) { one_shot(state, count, true); });
     add(name + "/hand_streams", [count](benchmark::State& state) { one_shot(state, count, false); });
   }
+  add("hand_over/100", [](benchmark::State& state) { hand_over(state, 100); });
   for (const uint32_t changed : {1U, 10U, 100U, 1000U}) {
     add("rebind/1000/changed:" + std::to_string(changed),
         [changed](benchmark::State& state) { rebind(state, changed); });

@@ -141,6 +141,23 @@ bool HandDriver::launch(const Graph& graph) {
   return call("cuGraphLaunch", graph.exec, stream_);
 }
 
+bool HandDriver::hand_over(const Graph& graph, uint32_t count) {
+  constexpr unsigned non_blocking = 1, no_timing = 2;
+  if (second_stream_ == nullptr) {
+    if (!call("cuStreamCreate", &second_stream_, non_blocking)) return false;
+    for (void*& event : events_) {
+      if (!call("cuEventCreate", &event, no_timing)) return false;
+    }
+  }
+  void* const streams[] = {stream_, second_stream_};
+  for (uint32_t i = 0; i < count; ++i) {
+    if (i != 0 && !call("cuStreamWaitEvent", streams[i % 2], events_[(i - 1) % 2], 0U)) return false;
+    if (!call("cuGraphLaunch", graph.exec, streams[i % 2])) return false;
+    if (!call("cuEventRecord", events_[i % 2], streams[i % 2])) return false;
+  }
+  return call("cuEventSynchronize", events_[(count - 1) % 2]);
+}
+
 bool HandDriver::wait() {
   return call("cuStreamSynchronize", stream_);
 }

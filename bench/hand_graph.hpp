@@ -47,6 +47,8 @@ class HandDriver {
   bool update(const Graph& graph, std::span<const HandNode> nodes, size_t count);
   bool launch(const Graph& graph);
   bool wait();
+  /// Launches it `count` times on two streams in turn, each after the one before by an event, and waits for the last.
+  bool hand_over(const Graph& graph, uint32_t count);
   /// The nodes as launches on one stream, in their order. Kernels only.
   bool stream_and_wait(std::span<const HandNode> nodes);
 
@@ -58,6 +60,8 @@ class HandDriver {
 
   void* context_ = nullptr;
   void* stream_ = nullptr;
+  void* second_stream_ = nullptr;
+  void* events_[2] = {};
   void* small_ = nullptr;
   void* busy_ = nullptr;
   void* pinned_ = nullptr;
