@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "base/recently_used.hpp"
 #include "format/builtin_kernels.hpp"
 #include "format/kernel_library_writer.hpp"
 #include "kernel_build/process.hpp"
@@ -40,18 +41,32 @@ TEST(CpuKernels, LibraryIsLoadedOnceWhileItIsKept) {
   EXPECT_NE(cache.get(load()), first);
 }
 
-TEST(CpuKernels, LibraryThatNobodyKeepsIsForgotten) {
+TEST(CpuKernels, TheLibrariesUsedLastStayLoadedUntilTheCacheEnds) {
+  std::optional<KernelCache> cache(std::in_place);
+  std::vector<KernelLibrary> libraries;
+  std::vector<std::weak_ptr<LoadedLibrary>> watched;
+  const auto get = [&](const KernelLibrary& library) {
+    const auto kept = cache->get(library);
+    ASSERT_TRUE(kept->function(*library.find("numbers")));
+    watched.push_back(kept);
+  };
+  for (size_t i = 0; i < kept_libraries; ++i) get(libraries.emplace_back(load()));
+  for (const auto& watch : watched) EXPECT_FALSE(watch.expired());
+  get(libraries[0]);
+  EXPECT_EQ(watched.back().lock(), watched[0].lock());
+  get(load());  // takes the place of the one used longest ago
+  for (size_t i = 0; i < watched.size(); ++i) EXPECT_EQ(watched[i].expired(), i == 1) << i;
+  cache.reset();
+  for (const auto& watch : watched) EXPECT_TRUE(watch.expired());
+}
+
+TEST(CpuKernels, LibraryThatNobodyKeepsAnyMoreIsLoadedAnew) {
   KernelCache cache;
   const KernelLibrary library = load();
-  std::weak_ptr<LoadedLibrary> watch;
-  {
-    const auto kept = cache.get(library);
-    watch = kept;
-    ASSERT_TRUE(kept->function(*library.find("numbers")));
-  }
+  const std::weak_ptr<LoadedLibrary> watch = cache.get(library);
+  for (size_t i = 0; i < kept_libraries; ++i) cache.get(load());
   EXPECT_TRUE(watch.expired());
-  const auto again = cache.get(library);
-  const auto function = again->function(*library.find("numbers"));
+  const auto function = cache.get(library)->function(*library.find("numbers"));
   ASSERT_TRUE(function);
   EXPECT_EQ(first_number(*function, 17), 17U);
 }
@@ -126,11 +141,13 @@ TEST(CpuKernels, BestCodeForThisMachineComesFirst) {
 
 TEST(CpuKernelsThreads, ThreadsMayLoadAndForgetAtOnce) {
   KernelCache cache;
-  const KernelLibrary library = load();
+  std::vector<KernelLibrary> libraries;  // more than stay loaded by themselves
+  for (size_t i = 0; i < kept_libraries + 2; ++i) libraries.push_back(load());
   std::vector<std::thread> threads;
   for (uint32_t t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
       for (uint32_t i = 0; i < 20; ++i) {
+        const KernelLibrary& library = libraries[(3 * t + i) % libraries.size()];
         const auto kept = cache.get(library);
         const auto function = kept->function(*library.find("numbers"));
         ASSERT_TRUE(function);

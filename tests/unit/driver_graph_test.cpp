@@ -5,6 +5,7 @@
 
 #include "backend/cuda/api.hpp"
 #include "backend/driver_graph/driver.hpp"
+#include "base/recently_used.hpp"
 #include "driver_fixture.hpp"
 
 namespace pianola::test {
@@ -13,8 +14,7 @@ namespace {
 class DriverGraph : public DriverTest {
  protected:
   /// fill x with 1; y = x + 10; z = y + 20, with a barrier between.
-  CommandBuffer chain(uint32_t n) {
-    const KernelLibrary kernels = driver_kernels();
+  CommandBuffer chain(uint32_t n, const KernelLibrary& kernels = driver_kernels()) {
     Recorder recorder;
     const BufferRef x = recorder.buffer("x", n * 4);
     const BufferRef y = recorder.buffer("y", n * 4);
@@ -61,6 +61,32 @@ TEST_F(DriverGraph, OneShotWorkMakesNoGraph) {
   ASSERT_TRUE(device.queue().run(chain(100), {.bindings = set.bindings()}).value().wait());
   EXPECT_EQ(read(set.z), std::vector<uint32_t>(100, 31));
   EXPECT_EQ(sim.count("cuGraphCreate"), built);
+}
+
+TEST_F(DriverGraph, TheLibrariesUsedLastStayLoadedForOneShotWork) {
+  Set set = make_set(100);
+  const auto run = [&](const KernelLibrary& kernels) {
+    ASSERT_TRUE(device.queue().run(chain(100, kernels), {.bindings = set.bindings()}).value().wait());
+  };
+  const int64_t before = sim.count("cuModuleLoadData");
+  std::vector<KernelLibrary> libraries;
+  for (size_t i = 0; i <= kept_libraries; ++i) libraries.push_back(driver_kernels());
+  // The library of built-in kernels, which does the fill, is one of those that stay.
+  run(libraries[0]);
+  const int64_t loaded = sim.count("cuModuleLoadData");
+  const int64_t unloaded = sim.count("cuModuleUnload");
+  for (int i = 0; i < 3; ++i) run(libraries[0]);
+  EXPECT_EQ(sim.count("cuModuleLoadData"), loaded);
+  for (size_t i = 1; i + 1 < kept_libraries; ++i) run(libraries[i]);
+  EXPECT_EQ(sim.count("cuModuleUnload"), unloaded);
+  run(libraries[kept_libraries]);
+  EXPECT_EQ(sim.count("cuModuleUnload"), unloaded + 1);
+  EXPECT_EQ(sim.count("cuModuleLoadData"), loaded + static_cast<int64_t>(kept_libraries) - 1);
+  run(libraries[0]);
+  EXPECT_EQ(sim.count("cuModuleLoadData"), loaded + static_cast<int64_t>(kept_libraries));
+  set = {};
+  device = {};
+  EXPECT_EQ(sim.count("cuModuleUnload") - unloaded, sim.count("cuModuleLoadData") - before);
 }
 
 TEST_F(DriverGraph, AlternatingBetweenTwoSetsOfBindingsTouchesNoNode) {

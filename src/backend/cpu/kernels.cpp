@@ -150,6 +150,14 @@ Result<pianola_host_kernel> LoadedLibrary::function(uint32_t kernel) {
 }
 
 std::shared_ptr<LoadedLibrary> KernelCache::get(const KernelLibrary& library) {
+  std::shared_ptr<LoadedLibrary> loaded = find_or_make(library);
+  std::shared_ptr<LoadedLibrary> dropped;
+  const std::lock_guard lock(mutex_);
+  dropped = recent_.use(loaded);
+  return loaded;
+}
+
+std::shared_ptr<LoadedLibrary> KernelCache::find_or_make(const KernelLibrary& library) {
   const void* key = library.data();
   {
     const std::lock_guard lock(known_->mutex);

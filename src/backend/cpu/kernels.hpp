@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/recently_used.hpp"
 #include "pianola/kernel_abi.h"
 #include "pianola/kernel_library.hpp"
 
@@ -46,17 +47,21 @@ class LoadedLibrary {
   std::map<size_t, std::unique_ptr<HostObject>> objects_;
 };
 
-/// A device's loaded libraries. Executables keep theirs; a library nobody keeps is unloaded and forgotten.
+/// A device's loaded libraries. Executables keep theirs, and the cache the last few; a library nobody keeps is unloaded
+/// and forgotten.
 class KernelCache {
  public:
   std::shared_ptr<LoadedLibrary> get(const KernelLibrary& library);
 
  private:
+  std::shared_ptr<LoadedLibrary> find_or_make(const KernelLibrary& library);
   struct Known {
     std::mutex mutex;
     std::map<const void*, std::weak_ptr<LoadedLibrary>> libraries;
   };
   std::shared_ptr<Known> known_ = std::make_shared<Known>();
+  std::mutex mutex_;  ///< of `recent_`; what leaves that ends outside
+  RecentlyUsed<LoadedLibrary, kept_libraries> recent_;
 };
 
 }  // namespace pianola::backend::cpu

@@ -90,6 +90,7 @@ Result<Function> LoadedLibrary::function(uint32_t entry) {
 }
 
 std::shared_ptr<LoadedLibrary> LibraryCache::get(const KernelLibrary& library) {
+  std::shared_ptr<LoadedLibrary> dropped;  // unloads its modules outside the lock
   const std::lock_guard lock(mutex_);
   std::shared_ptr<LoadedLibrary> result = loaded_[library.data()].lock();
   if (result == nullptr) {
@@ -98,6 +99,7 @@ std::shared_ptr<LoadedLibrary> LibraryCache::get(const KernelLibrary& library) {
     result = std::make_shared<LoadedLibrary>(driver_, library);
     loaded_[library.data()] = result;
   }
+  dropped = recent_.use(result);
   return result;
 }
 

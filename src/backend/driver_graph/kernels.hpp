@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "backend/driver_graph/driver.hpp"
+#include "base/recently_used.hpp"
 #include "pianola/kernel_library.hpp"
 
 namespace pianola::driver_graph {
 
-/// One library on one device. Executables keep it alive; its modules go with the last of them.
+/// One library on one device. Its modules go with the last that keeps it.
 class LoadedLibrary {
  public:
   LoadedLibrary(DriverRef driver, KernelLibrary library);
@@ -29,6 +30,7 @@ class LoadedLibrary {
   std::vector<Function> functions_;    ///< one a kernel
 };
 
+/// A device's loaded libraries. Executables keep theirs, and the cache the last few.
 class LibraryCache {
  public:
   explicit LibraryCache(DriverRef driver) : driver_(std::move(driver)) {}
@@ -38,6 +40,7 @@ class LibraryCache {
   DriverRef driver_;
   std::mutex mutex_;
   std::map<const KernelLibrary::Data*, std::weak_ptr<LoadedLibrary>> loaded_;
+  RecentlyUsed<LoadedLibrary, kept_libraries> recent_;
 };
 
 /// The index of the object with the best code for a kernel. Errors: missing_kernel.
