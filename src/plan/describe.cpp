@@ -4,6 +4,7 @@
 
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "record/print.hpp"
 
@@ -29,11 +30,13 @@ std::string describe_node(const Plan::Data& data, const PlanNode& node) {
 }
 
 std::string describe_group(const Plan::Data& data, uint32_t group) {
-  std::string text = data.groups[group].label;
+  std::vector<uint32_t> path;
   for (uint32_t parent = data.groups[group].parent; parent != 0; parent = data.groups[parent].parent) {
-    text.insert(0, data.groups[parent].label + " / ");
+    path.push_back(parent);
   }
-  return text;
+  std::string text;
+  for (; !path.empty(); path.pop_back()) text += data.groups[path.back()].label + " / ";
+  return text + data.groups[group].label;
 }
 
 std::string describe_sync(const Plan::Data& data, size_t sync) {

@@ -2,6 +2,8 @@
 // What a command buffer tells of itself. An empty handle answers like an empty recording.
 #include "pianola/command_buffer.hpp"
 
+#include <new>
+
 #include "record/command_buffer_data.hpp"
 
 namespace pianola {
@@ -15,6 +17,31 @@ std::optional<Id> find(const std::map<std::string, Id, std::less<>>& ids, std::s
 }
 
 }  // namespace
+
+/// Command buffers may hold one another in a chain of any length. One that ends while another ends on the same thread
+/// leaves its own to that one, so that the length costs no stack.
+CommandBuffer::Data::~Data() {
+  using Nested = std::vector<CommandBuffer>;
+  thread_local std::vector<Nested>* ending = nullptr;
+  if (nested.empty()) return;
+  if (ending != nullptr) {
+    try {
+      ending->push_back(std::move(nested));
+    } catch (const std::bad_alloc&) {
+      return;  // what was not moved ends as a member
+    }
+    return;
+  }
+  std::vector<Nested> left;
+  ending = &left;
+  nested.clear();
+  while (!left.empty()) {
+    Nested last = std::move(left.back());
+    left.pop_back();
+    last.clear();
+  }
+  ending = nullptr;
+}
 
 uint32_t CommandBuffer::command_count() const {
   return data_ ? data_->count : 0;

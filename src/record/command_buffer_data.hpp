@@ -31,6 +31,11 @@ class CommandIterator {
 };
 
 struct CommandBuffer::Data {
+  Data() = default;
+  ~Data();
+  Data(const Data&) = delete;
+  Data& operator=(const Data&) = delete;
+
   Arena records;
   uint32_t recorder = 0;  ///< that made it: references carry its number
   uint32_t count = 0;
