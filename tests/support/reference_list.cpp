@@ -141,20 +141,40 @@ bool overlap(const Access& a, const Access& b) {
   return a.slot == b.slot && std::max(a.begin, b.begin) < std::min(a.end, b.end);
 }
 
-/// The two conflict, and on bytes of this range.
-bool conflict_on(const Work& a, const Work& b, const Access& range) {
-  if (range.begin == range.end) return false;
-  const auto touches = [&](const Work& work, bool writing) {
-    return work.opaque || std::any_of(work.accesses.begin(), work.accesses.end(), [&](const Access& access) {
-             return (access.writes || !writing) && overlap(access, range);
-           });
-  };
-  if (a.opaque || b.opaque) return touches(a, false) && touches(b, false);
+/// What a command may touch of a range.
+std::vector<Access> touched(const Work& work, const Access& range) {
+  if (work.opaque) return {{range.slot, range.begin, range.end, true}};
+  std::vector<Access> result;
+  for (const Access& access : work.accesses) {
+    if (!overlap(access, range)) continue;
+    result.push_back({range.slot, std::max(access.begin, range.begin), std::min(access.end, range.end), access.writes});
+  }
+  return result;
+}
+
+/// The bytes that both touch and one of them writes.
+std::vector<Access> conflicts(std::span<const Access> a, std::span<const Access> b) {
+  std::vector<Access> result;
+  for (const Access& x : a) {
+    for (const Access& y : b) {
+      if (!(x.writes || y.writes) || !overlap(x, y)) continue;
+      result.push_back({x.slot, std::max(x.begin, y.begin), std::min(x.end, y.end), true});
+    }
+  }
+  return result;
+}
+
+std::vector<Access> conflicts_on(const Work& a, const Work& b, const Access& range) {
+  if (range.begin == range.end) return {};
+  return conflicts(touched(a, range), touched(b, range));
+}
+
+/// Between slots that lie over one another.
+bool conflict_by_alias(const List& list, const Work& a, const Work& b) {
   for (const Access& x : a.accesses) {
     for (const Access& y : b.accesses) {
-      if (!(x.writes || y.writes) || x.slot != y.slot || x.slot != range.slot) continue;
-      const uint64_t begin = std::max({x.begin, y.begin, range.begin});
-      if (begin < std::min({x.end, y.end, range.end})) return true;
+      if (!(x.writes || y.writes) || x.begin == x.end || y.begin == y.end) continue;
+      if (x.slot != y.slot && list.may_alias[x.slot] && list.may_alias[y.slot]) return true;
     }
   }
   return false;
@@ -166,7 +186,7 @@ bool orders(const Sync& sync, const Work& first, size_t a, const Work& second, s
   if (a >= sync.position) return false;
   return sync.kind == Sync::Kind::whole ||
          std::any_of(sync.ranges.begin(), sync.ranges.end(),
-                     [&](const Access& range) { return conflict_on(first, second, range); });
+                     [&](const Access& range) { return !conflicts_on(first, second, range).empty(); });
 }
 
 }  // namespace
@@ -195,15 +215,7 @@ Work read_node(const CommandBuffer& commands, const CommandHeader& command) {
 }
 
 bool conflict(const List& list, const Work& a, const Work& b) {
-  if (a.opaque || b.opaque) return true;
-  for (const Access& x : a.accesses) {
-    for (const Access& y : b.accesses) {
-      if (!(x.writes || y.writes) || x.begin == x.end || y.begin == y.end) continue;
-      if (overlap(x, y)) return true;
-      if (x.slot != y.slot && list.may_alias[x.slot] && list.may_alias[y.slot]) return true;
-    }
-  }
-  return false;
+  return a.opaque || b.opaque || !conflicts(a.accesses, b.accesses).empty() || conflict_by_alias(list, a, b);
 }
 
 bool must_precede(const List& list, Ordering ordering, size_t a, size_t b) {
@@ -216,6 +228,32 @@ bool must_precede(const List& list, Ordering ordering, size_t a, size_t b) {
   if (ordering == Ordering::inferred) return true;
   return std::any_of(list.syncs.begin(), list.syncs.end(),
                      [&](const Sync& sync) { return orders(sync, first, a, second, b); });
+}
+
+NeededOrder needed_order(const List& list, Ordering ordering, size_t a, size_t b) {
+  const Work& first = list.steps[a].work;
+  const Work& second = list.steps[b].work;
+  NeededOrder needed{.all = first.channel && first.channel == second.channel, .ranges = {}};
+  const auto add = [&](const std::vector<Access>& ranges) {
+    needed.ranges.insert(needed.ranges.end(), ranges.begin(), ranges.end());
+  };
+  const auto add_every_conflict = [&] {
+    needed.all = needed.all || first.opaque || second.opaque || conflict_by_alias(list, first, second);
+    add(conflicts(first.accesses, second.accesses));
+  };
+  if (ordering == Ordering::inferred) {
+    add_every_conflict();
+    return needed;
+  }
+  for (const Sync& sync : list.syncs) {
+    if (!orders(sync, first, a, second, b)) continue;
+    if (sync.kind != Sync::Kind::narrowed) {
+      add_every_conflict();
+      continue;
+    }
+    for (const Access& range : sync.ranges) add(conflicts_on(first, second, range));
+  }
+  return needed;
 }
 
 }  // namespace pianola::reference

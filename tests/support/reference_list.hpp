@@ -85,4 +85,13 @@ bool conflict(const List& list, const Work& a, const Work& b);
 /// True if step a, the earlier one, must be done before step b starts.
 bool must_precede(const List& list, Ordering ordering, size_t a, size_t b);
 
+/// The memory on which two steps must be in order: what a plan in waves has to name between them.
+struct NeededOrder {
+  bool all = false;            ///< no ranges tell it: opaque kernels, slots that alias, collectives of one channel
+  std::vector<Access> ranges;  ///< may overlap one another
+};
+
+/// Precondition: must_precede(list, ordering, a, b), and not serial.
+NeededOrder needed_order(const List& list, Ordering ordering, size_t a, size_t b);
+
 }  // namespace pianola::reference

@@ -92,38 +92,57 @@ class Matcher {
   std::map<std::pair<size_t, size_t>, bool> failed_;
 };
 
-/// The bytes on which two commands conflict lie, in part at least, in this sync point's ranges.
-bool holds_conflict(const Plan::Data& plan, uint32_t sync, const Work& a, const Work& b) {
-  for (uint32_t i = plan.syncs[sync].first_range; i < plan.syncs[sync + 1].first_range; ++i) {
-    const Range& range = plan.sync_ranges[i];
-    for (const Access& x : a.accesses) {
-      for (const Access& y : b.accesses) {
-        if (!(x.writes || y.writes) || x.slot != y.slot || x.slot != static_cast<uint32_t>(range.slot)) continue;
-        const uint64_t begin = std::max({x.begin, y.begin, range.offset});
-        if (begin < std::min({x.end, y.end, range.offset + range.size})) return true;
-      }
-    }
-  }
-  return false;
-}
-
-/// Waves: sync points between the two must lead from the first one's kind of work to the second one's, directly or
-/// through kinds that wait for each other in turn. From one wave to the next the ranges must hold the conflict.
-bool is_synchronised(const Plan::Data& plan, const Work& a, uint32_t from, const Work& b, uint32_t to) {
+/// Sync points between the two nodes' waves must lead from the first one's kind of work to the second one's, directly
+/// or through kinds that wait for each other in turn. Only those count that hold the memory in question.
+template <class Holds>
+bool leads(const Plan::Data& plan, uint32_t from, uint32_t to, Holds holds) {
   const PlanNode& first = plan.nodes[from];
   const PlanNode& second = plan.nodes[to];
-  uint8_t done = static_cast<uint8_t>(first.kind);  // work of these kinds that was before a sync point follows `a`
-  uint8_t after = 0;                                // work of these kinds that comes now follows `a`
+  uint8_t done =
+      static_cast<uint8_t>(first.kind);  // work of these kinds that was before a sync point follows the first
+  uint8_t after = 0;                     // work of these kinds that comes now follows it
   for (uint32_t wave = first.chain; wave < second.chain; ++wave) {
     const SyncPoint& sync = plan.syncs[wave];
-    if ((sync.source_kinds & done) == 0) continue;
+    if ((sync.source_kinds & done) == 0 || !(sync.all_memory || holds(wave))) continue;
     after = static_cast<uint8_t>(after | sync.destination_kinds);
     done = static_cast<uint8_t>(done | after);
   }
-  if ((after & static_cast<uint8_t>(second.kind)) == 0) return false;
-  if (second.chain != first.chain + 1) return true;
-  const SyncPoint& only = plan.syncs[first.chain];
-  return only.all_memory || a.opaque || b.opaque || a.channel || holds_conflict(plan, first.chain, a, b);
+  return (after & static_cast<uint8_t>(second.kind)) != 0;
+}
+
+std::span<const Range> ranges_of(const Plan::Data& plan, uint32_t sync) {
+  const uint32_t first = plan.syncs[sync].first_range;
+  return std::span(plan.sync_ranges).subspan(first, plan.syncs[sync + 1].first_range - first);
+}
+
+/// The first byte from `begin` on where a range of these sync points begins or ends; at most the access's end.
+uint64_t next_change(const Plan::Data& plan, uint32_t from, uint32_t to, const Access& access, uint64_t begin) {
+  uint64_t next = access.end;
+  for (uint32_t wave = plan.nodes[from].chain; wave < plan.nodes[to].chain; ++wave) {
+    for (const Range& range : ranges_of(plan, wave)) {
+      if (static_cast<uint32_t>(range.slot) != access.slot) continue;
+      if (range.offset > begin) next = std::min(next, range.offset);
+      if (range.offset + range.size > begin) next = std::min(next, range.offset + range.size);
+    }
+  }
+  return next;
+}
+
+/// Every byte that must be in order is, through sync points whose ranges have that byte.
+bool is_synchronised(const Plan::Data& plan, uint32_t from, uint32_t to, const NeededOrder& needed) {
+  if (needed.all && !leads(plan, from, to, [](uint32_t) { return false; })) return false;
+  for (const Access& access : needed.ranges) {
+    for (uint64_t byte = access.begin; byte < access.end; byte = next_change(plan, from, to, access, byte)) {
+      const auto has_byte = [&](const Range& range) {
+        return static_cast<uint32_t>(range.slot) == access.slot && range.offset <= byte &&
+               byte < range.offset + range.size;
+      };
+      if (!leads(plan, from, to, [&](uint32_t wave) { return std::ranges::any_of(ranges_of(plan, wave), has_byte); })) {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 std::optional<std::string> find_bad_wave(const Plan::Data& plan) {
@@ -187,8 +206,9 @@ std::optional<std::string> find_fault(const List& list, const Plan& plan, Orderi
         return fmt::format("step {} (node {}) does not precede step {} (node {})\n{}", a, from, b, to,
                            plan.to_string());
       if (data.form == PlanForm::waves && ordering != Ordering::serial &&
-          !is_synchronised(data, list.steps[a].work, from, list.steps[b].work, to)) {
-        return fmt::format("no sync point fits nodes {} and {}\n{}", from, to, plan.to_string());
+          !is_synchronised(data, from, to, needed_order(list, ordering, a, b))) {
+        return fmt::format("the sync points do not order all that nodes {} and {} conflict on\n{}", from, to,
+                           plan.to_string());
       }
     }
   }

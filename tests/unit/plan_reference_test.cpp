@@ -99,15 +99,9 @@ struct Planted {
   std::shared_ptr<Plan::Data> data;
 };
 
-/// A plan of a synchronised list, as data that can be damaged.
-Planted plant(uint64_t seed, PlanForm form) {
-  const auto list = make_random_list(kernels(), {.seed = seed, .commands = 20});
-  EXPECT_TRUE(list.has_value());
-  PlanOptions options;
-  options.form = form;
-  const auto plan = make_plan(list->commands, {}, options);
-  EXPECT_TRUE(plan.has_value());
-  const Plan::Data& from = *plan->data();
+/// The plan as data that can be damaged.
+std::shared_ptr<Plan::Data> damageable(const Plan& plan) {
+  const Plan::Data& from = *plan.data();
   auto data = std::make_shared<Plan::Data>();
   data->commands = from.commands;
   data->form = from.form;
@@ -121,8 +115,19 @@ Planted plant(uint64_t seed, PlanForm form) {
   data->sync_ranges = from.sync_ranges;
   // Merged and remapped commands live in the first plan.
   static std::vector<Plan> keep;
-  keep.push_back(*plan);
-  return {placed(*list), data};
+  keep.push_back(plan);
+  return data;
+}
+
+/// Of a synchronised list.
+Planted plant(uint64_t seed, PlanForm form) {
+  const auto list = make_random_list(kernels(), {.seed = seed, .commands = 20});
+  EXPECT_TRUE(list.has_value());
+  PlanOptions options;
+  options.form = form;
+  const auto plan = make_plan(list->commands, {}, options);
+  EXPECT_TRUE(plan.has_value());
+  return {placed(*list), damageable(*plan)};
 }
 
 /// In both forms, with few lanes and nothing merged.
@@ -218,6 +223,35 @@ TEST(PlanReference, FindsASyncPointWithoutItsKinds) {
     EXPECT_TRUE(find_fault(bad.meaning, Plan(bad.data), Ordering::barriers).has_value()) << seed;
   }
   EXPECT_GT(planted, 10U);
+}
+
+TEST(PlanReference, FindsAByteThatASyncPointLeavesOut) {
+  // The last of the three conflicts with the first on "y", two waves away.
+  Script script;
+  const BufferRef x = script.buffer("x", 64);
+  const BufferRef y = script.buffer("y", 64);
+  script.work({{x, pianola::Access::out}, {y, pianola::Access::out}});
+  script.barrier();
+  script.work({{x, pianola::Access::inout}});
+  script.barrier();
+  script.work({{x.view(16, 8), pianola::Access::in},
+               {x.view(40, 8), pianola::Access::in},
+               {y.view(8, 8), pianola::Access::in}});
+  const CommandBuffer commands = script.finish();
+  const List meaning = read_list(commands);
+  const auto plan = make_plan(commands, {.form = PlanForm::waves});
+  ASSERT_TRUE(plan.has_value());
+  ASSERT_EQ(plan->data()->sync_ranges.size(), 4U);
+  ASSERT_FALSE(find_fault(meaning, *plan, Ordering::barriers).has_value());
+  for (size_t i = 0; i < 4; ++i) {
+    auto last = damageable(*plan);
+    --last->sync_ranges[i].size;
+    EXPECT_TRUE(find_fault(meaning, Plan(last), Ordering::barriers).has_value()) << i;
+    auto first = damageable(*plan);
+    ++first->sync_ranges[i].offset;
+    --first->sync_ranges[i].size;
+    EXPECT_TRUE(find_fault(meaning, Plan(first), Ordering::barriers).has_value()) << i;
+  }
 }
 
 TEST(PlanReference, FindsAnOrderWithAnotherResult) {
