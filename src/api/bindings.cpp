@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "api/limits.hpp"
-#include "api/overlap.hpp"
+#include "record/overlap.hpp"
 
 namespace pianola {
 namespace {

@@ -13,14 +13,19 @@ T& as_mutable(CommandHeader& header) {
   return reinterpret_cast<T&>(header);
 }
 
-/// Positions of `inner`'s elements in `outer`, by `same`. The recorder makes sure that they are all there.
+/// Positions of `inner`'s elements in `outer`, by `same`. The recorder makes sure that they are all there, and mostly
+/// in the same order: each is looked for behind the one before.
 template <class T, class Same>
 std::vector<uint32_t> positions(const std::vector<T>& inner, const std::vector<T>& outer, Same same) {
   std::vector<uint32_t> result;
   result.reserve(inner.size());
+  auto next = outer.begin();
   for (const T& element : inner) {
-    const auto found = std::find_if(outer.begin(), outer.end(), [&](const T& other) { return same(element, other); });
+    const auto is_same = [&](const T& other) { return same(element, other); };
+    auto found = std::find_if(next, outer.end(), is_same);
+    if (found == outer.end()) found = std::find_if(outer.begin(), next, is_same);
     result.push_back(static_cast<uint32_t>(found - outer.begin()));
+    next = found + 1;
   }
   return result;
 }

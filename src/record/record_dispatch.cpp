@@ -37,16 +37,7 @@ Recorder& Recorder::push_descriptor_set(uint32_t set, std::span<const Descriptor
     }
     for (const Descriptor& descriptor : descriptors) {
       if (!impl_->check(descriptor.buffer, "push_descriptor_set")) return;
-      auto& pushed = impl_->pushed;
-      const auto at = std::lower_bound(pushed.begin(), pushed.end(), std::pair(set, descriptor.binding),
-                                       [](const Impl::Pushed& entry, const std::pair<uint32_t, uint32_t>& key) {
-                                         return std::pair(entry.set, entry.binding) < key;
-                                       });
-      if (at != pushed.end() && at->set == set && at->binding == descriptor.binding) {
-        at->buffer = descriptor.buffer;
-      } else {
-        pushed.insert(at, {set, descriptor.binding, descriptor.buffer});
-      }
+      impl_->pushed[{set, descriptor.binding}] = descriptor.buffer;
     }
   });
   return *this;
@@ -121,10 +112,8 @@ class DispatchWriter {
   }
 
   const BufferRef* pushed(const KernelBinding& wanted) const {
-    for (const auto& entry : impl_.pushed) {
-      if (entry.set == wanted.set && entry.binding == wanted.binding) return &entry.buffer;
-    }
-    return nullptr;
+    const auto found = impl_.pushed.find({wanted.set, wanted.binding});
+    return found == impl_.pushed.end() ? nullptr : &found->second;
   }
 
   bool gather_constants() {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "record/overlap.hpp"
 #include "record/recorder_impl.hpp"
 
 namespace pianola {
@@ -98,27 +99,34 @@ class ExecuteWriter {
   bool check_overlaps() {
     std::vector<uint32_t> order(ranges_.size());
     for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      return std::pair(ranges_[a].slot, ranges_[a].offset) < std::pair(ranges_[b].slot, ranges_[b].offset);
-    });
-    for (size_t i = 0; i < order.size(); ++i) {
-      for (size_t j = i + 1; j < order.size() && may_reach(order[i], order[j]); ++j) {
-        if (!overlaps(ranges_[order[i]], ranges_[order[j]])) continue;
-        const SlotInfo& a = slots()[order[i]];
-        const SlotInfo& b = slots()[order[j]];
-        if ((!a.written && !b.written) || (a.may_alias && b.may_alias)) continue;
-        impl_.fail(Errc::overlap, fmt::format("execute: inner slots '{}' and '{}' overlap in outer slot '{}'", a.name,
-                                              b.name, impl_.slot(ranges_[order[i]].slot).name));
-        return false;
-      }
+    const auto outer_slot = [&](uint32_t inner) { return ranges_[inner].slot; };
+    std::ranges::sort(order, {}, outer_slot);
+    for (auto first = order.begin(); first != order.end();) {
+      const auto last = std::ranges::upper_bound(first, order.end(), outer_slot(*first), {}, outer_slot);
+      if (!check_overlaps({first, last})) return false;
+      first = last;
     }
     return true;
   }
 
-  /// Sorted by offset: no range after one that starts past this end can overlap.
-  bool may_reach(uint32_t first, uint32_t second) const {
-    return ranges_[first].slot == ranges_[second].slot &&
-           ranges_[second].offset < ranges_[first].offset + ranges_[first].size;
+  /// Of inner slots that lie in one outer slot.
+  bool check_overlaps(std::span<const uint32_t> inner) {
+    if (inner.size() == 1) return true;
+    std::vector<SlotInterval> intervals;
+    for (const uint32_t i : inner) {
+      const SlotInfo& slot = slots()[i];
+      intervals.push_back({.begin = ranges_[i].offset,
+                           .end = ranges_[i].offset + ranges_[i].size,
+                           .slot = i,
+                           .written = slot.written,
+                           .may_alias = slot.may_alias});
+    }
+    const auto overlap = find_overlap(std::move(intervals));
+    if (!overlap) return true;
+    impl_.fail(Errc::overlap, fmt::format("execute: inner slots '{}' and '{}' overlap in outer slot '{}'",
+                                          slots()[overlap->first].name, slots()[overlap->second].name,
+                                          impl_.slot(ranges_[overlap->first].slot).name));
+    return false;
   }
 
   bool map_constants() {
@@ -165,11 +173,9 @@ class ExecuteWriter {
     for (const KernelLibrary& library : inner_.data()->libraries) impl_.library_index(library);
     for (const std::string& channel : inner_.data()->channels) impl_.channel_id(channel);
     auto& nested = impl_.data->nested;
-    for (size_t i = 0; i < nested.size(); ++i) {
-      if (nested[i].is_same(inner_)) return static_cast<uint32_t>(i);
-    }
-    nested.push_back(inner_);
-    return static_cast<uint32_t>(nested.size() - 1);
+    const auto [found, is_new] = impl_.nested_ids.emplace(inner_.data().get(), static_cast<uint32_t>(nested.size()));
+    if (is_new) nested.push_back(inner_);
+    return found->second;
   }
 
   Recorder::Impl& impl_;

@@ -89,12 +89,11 @@ uint32_t Recorder::Impl::library_index(const KernelLibrary& library) {
 }
 
 ChannelId Recorder::Impl::channel_id(std::string_view name) {
-  auto& channels = data->channels;
-  for (size_t i = 0; i < channels.size(); ++i) {
-    if (channels[i] == name) return ChannelId(i);
-  }
-  channels.emplace_back(name);
-  return ChannelId(channels.size() - 1);
+  if (const auto found = channel_ids.find(name); found != channel_ids.end()) return found->second;
+  const ChannelId channel{static_cast<uint32_t>(data->channels.size())};
+  channel_ids.emplace(name, channel);
+  data->channels.emplace_back(name);
+  return channel;
 }
 
 BufferRef Recorder::buffer(std::string_view name, uint64_t size, const SlotOptions& options) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <bitset>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -15,25 +16,21 @@
 namespace pianola {
 
 struct Recorder::Impl {
-  struct Pushed {
-    uint32_t set = 0;
-    uint32_t binding = 0;
-    BufferRef buffer;
-  };
-
   uint32_t id = 0;
   bool finished = false;
   std::optional<Error> error;
   std::shared_ptr<CommandBuffer::Data> data;
 
   std::unordered_map<const void*, SlotId> direct_slots;
+  std::unordered_map<const CommandBuffer::Data*, uint32_t> nested_ids;
+  std::map<std::string, ChannelId, std::less<>> channel_ids;
   std::vector<std::optional<uint32_t>> signals;  ///< one an event: the command that signalled it last
   uint32_t open_groups = 0;
 
   std::array<std::byte, max_constant_bytes> pushed_bytes{};
   std::bitset<max_constant_bytes / 4> pushed_words;
-  std::vector<Pushed> pushed;  ///< in (set, binding) order
-  std::vector<Range> scratch;  ///< bindings of the dispatch being recorded
+  std::map<std::pair<uint32_t, uint32_t>, BufferRef> pushed;  ///< by set and binding
+  std::vector<Range> scratch;                                 ///< bindings of the dispatch being recorded
 
   bool is_recording() const { return !error && !finished; }
 

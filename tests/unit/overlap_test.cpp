@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sweep over bound slots, against comparing every pair.
-#include "api/overlap.hpp"
+#include "record/overlap.hpp"
 
 #include <random>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "api/overlap.hpp"
+#include "record/overlap.hpp"
 
 #include <algorithm>
 #include <array>
