@@ -20,7 +20,8 @@ enum pianola_kernel_constants {
 };
 
 // One call runs the workgroups [begin, end) of a grid, counted x first, then y, then z.
-// Different calls may run at once on different threads. A kernel keeps nothing between calls.
+// Different calls may run at once on different threads. A kernel keeps nothing between calls. It must not throw: an
+// exception that leaves it ends the process, or fails the submission with an error that says something else.
 struct pianola_host_launch {
   void* const* buffers;   // one a binding, in the kernel's order; each is the first byte of the bound range
   const void* constants;  // the constant block, at any address; may be null if the kernel takes none
