@@ -76,8 +76,9 @@ TEST_F(MetalQueues, AWaitForWorkInFlightIsLeftToTheDevice) {
   const Submission first = submit(0, one, {.signal = {{turn, 1}}});
   const Submission second = submit(1, two, {.wait = {{turn, 1}}, .signal = {{turn, 2}}});
   const Submission third = submit(0, three, {.wait = {{turn, 2}}, .signal = {{turn, 3}}});
-  EXPECT_EQ(sim_metal::counts().command_buffers, 3U) << "all are with the device before any of them has run";
-  EXPECT_EQ(sim_metal::counts().events, 5U) << "three signals, two waits";
+  EXPECT_EQ(sim_metal::counts().command_buffers, 2U) << "the second is with the device before the first has run";
+  EXPECT_EQ(sim_metal::counts().events, 3U)
+      << "two signals, one wait; the third is held, as it would wait for two jobs";
   EXPECT_EQ(turn.value(), 0U);
   EXPECT_FALSE(first.is_done() || second.is_done() || third.is_done());
   gate.open();
@@ -86,6 +87,21 @@ TEST_F(MetalQueues, AWaitForWorkInFlightIsLeftToTheDevice) {
   EXPECT_TRUE(second.is_done());
   EXPECT_EQ(turn.value(), 3U);
   EXPECT_EQ(steps(4), (std::vector<uint32_t>{3, 2, 1, 0}));
+}
+
+TEST_F(MetalQueues, OnlyTheOldestJobOfAQueueIsWaitedForOnTheDevice) {
+  const Semaphore turn = semaphore();
+  const Graph one = step(1), two = step(2), three = step(3);
+  Gate gate(device, device.queue(0));
+  submit(0, one);
+  const Submission second = submit(0, two, {.signal = {{turn, 1}}});
+  const Submission third = submit(1, three, {.wait = {{turn, 1}}});
+  sim_metal::reset_counts();
+  gate.open();
+  EXPECT_TRUE(third.wait());
+  EXPECT_TRUE(second.is_done());
+  EXPECT_LE(sim_metal::counts().command_buffers, 1U) << "the third, which may come once the first has completed";
+  EXPECT_EQ(steps(3), (std::vector<uint32_t>{3, 2, 1}));
 }
 
 TEST_F(MetalQueues, AWaitWithinOneQueueNeedsNoEvent) {

@@ -16,10 +16,10 @@
 #include "backend/backend.hpp"
 #include "backend/host_queue.hpp"
 #include "backend/metal/buffer_table.hpp"
+#include "backend/metal/job_end.hpp"
 #include "backend/metal/kernels.hpp"
 #include "backend/metal/lower.hpp"
 #include "backend/metal/ref.hpp"
-#include "backend/metal/timeline.hpp"
 
 namespace pianola::backend::metal {
 
@@ -111,7 +111,9 @@ struct InFlight {
   Ref<id<MTLBuffer>> checks;  ///< counts of indirect dispatches, or none
   std::vector<std::pair<SemaphoreValue, std::shared_ptr<const JobEnd>>> promises;  ///< that the device waits for
   std::shared_ptr<const JobEnd> end;                                               ///< what the device signals, or null
-  size_t missing = 1;  ///< its own work, and the promises that are still open
+  size_t missing = 2;        ///< being handed over, its own work, and the promises that are still open
+  bool is_launched = false;  ///< it has been handed over
+  bool is_promised = false;
   std::optional<Error> error;
 };
 
@@ -120,33 +122,41 @@ class Flights : public std::enable_shared_from_this<Flights> {
  public:
   using Flight = std::list<InFlight>::iterator;
 
-  Flights(Loss loss, Timeline timeline) : loss_(std::move(loss)), timeline_(std::move(timeline)) {}
+  Flights(id<MTLDevice> device, Loss loss) : device_(device), loss_(std::move(loss)) {}
   /// `flight` has one element. Cannot fail, so that a job is never lost.
   Flight add(std::list<InFlight> flight) noexcept;
+  /// An end that no other job in flight has. Errors: out_of_memory.
+  Result<std::shared_ptr<const JobEnd>> make_end();
   /// The flight is over no sooner than what `promise` promises, and fails with it. Errors: out_of_memory.
   Result<> follow(Flight flight, const SemaphoreValue& promise);
   bool has_room();
   /// Metal's own call would block otherwise.
   void wait_for_room();
-  /// One of the things that the flight misses has ended. Completes what is over, in order of submission.
+  /// The flight's work, or something that it waited for, has ended.
   void land(Flight flight, std::optional<Error> error) noexcept;
+  /// The device has the flight's work, or there is none.
+  void launched(Flight flight) noexcept;
   void wait_until_empty();
-  Timeline& timeline() { return timeline_; }
 
  private:
+  void settle(std::unique_lock<std::mutex>& lock) noexcept;
+  void keep_spare(std::shared_ptr<const JobEnd> end) noexcept;
+  void promise_first() noexcept;
+
   std::mutex mutex_;
   std::condition_variable wake_;
   std::list<InFlight> flights_;
+  std::vector<std::shared_ptr<const JobEnd>> spare_ends_;  ///< of completed jobs
   bool is_landing_ = false;
+  id<MTLDevice> device_;
   Loss loss_;
-  Timeline timeline_;
 };
 
 class MetalQueue final : public CommandQueue {
  public:
   /// Errors: out_of_memory.
   static Result<std::unique_ptr<MetalQueue>> make(id<MTLDevice> device, Loss loss);
-  MetalQueue(Ref<id<MTLCommandQueue>> queue, Timeline timeline, Loss loss);
+  MetalQueue(id<MTLDevice> device, Ref<id<MTLCommandQueue>> queue, Loss loss);
   ~MetalQueue() override;
   void submit(Job job) noexcept override { jobs_->submit(std::move(job)); }
   id<MTLCommandQueue> native() const { return queue_.get(); }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queues: jobs are encoded once their waits are met and completed in order by Metal's completion handlers.
 //
-// A wait for work that this device has been given already is left to the device, by the shared event of that work's
-// queue. Such work may still fail; then what waits for it has run, and fails all the same. Any other wait is held on
-// the host: for values that no submission promises, other devices, and work that the host has the last word on.
+// A wait for the job that another queue of this device is running is left to the device, by a shared event. Metal ends
+// a command buffer that waits for too long, so only the oldest job of a queue, once it waits for nothing itself,
+// promises its signals. Such a job may still fail; then what waits for it has run, and fails all the same. Any other
+// wait is held on the host: for what is not running yet, other devices, and work that the host has the last word on.
 #include "backend/metal/convert.hpp"
 #include "backend/metal/device.hpp"
 #include "base/guarded.hpp"
@@ -57,6 +58,21 @@ Result<> Flights::follow(Flight flight, const SemaphoreValue& promise) {
   return followed;
 }
 
+Result<std::shared_ptr<const JobEnd>> Flights::make_end() {
+  std::shared_ptr<const JobEnd> spare;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!spare_ends_.empty()) {
+      spare = std::move(spare_ends_.back());
+      spare_ends_.pop_back();
+    }
+  }
+  if (spare) return std::make_shared<const JobEnd>(device_, this, spare->event, spare->value + 1);
+  Ref<id<MTLSharedEvent>> event([device_ newSharedEvent]);
+  if (!event) return call_error(Errc::out_of_memory, "newSharedEvent", "no shared event", nil);
+  return std::make_shared<const JobEnd>(device_, this, std::move(event), 1);
+}
+
 bool Flights::has_room() {
   const std::lock_guard lock(mutex_);
   return flights_.size() < max_in_flight;
@@ -71,20 +87,51 @@ void Flights::land(Flight flight, std::optional<Error> error) noexcept {
   if (error) loss_.note(error->code);
   std::unique_lock lock(mutex_);
   if (error && !flight->error) flight->error = std::move(error);
-  if (--flight->missing > 0 || is_landing_) return;  // if another thread is landing, it completes this one in its turn
+  --flight->missing;
+  settle(lock);
+}
+
+void Flights::launched(Flight flight) noexcept {
+  std::unique_lock lock(mutex_);
+  flight->is_launched = true;
+  --flight->missing;
+  settle(lock);
+}
+
+/// Completes what is over, in order of submission. If another thread is at it, that one does.
+void Flights::settle(std::unique_lock<std::mutex>& lock) noexcept {
+  if (is_landing_) return;
   is_landing_ = true;
   while (!flights_.empty() && flights_.front().missing == 0) {
     std::list<InFlight> first;
     first.splice(first.begin(), flights_, flights_.begin());
     wake_.notify_all();
     lock.unlock();
-    if (first.front().end) timeline_.reach(*first.front().end);
+    if (first.front().end) first.front().end->reach();
     first.front().argument_buffers.reset();
     first.front().checks = {};
     finish(first.front().job, std::move(first.front().error));
+    first.front().promises.clear();
     lock.lock();
+    if (first.front().end) keep_spare(std::move(first.front().end));
   }
   is_landing_ = false;
+  promise_first();
+}
+
+void Flights::keep_spare(std::shared_ptr<const JobEnd> end) noexcept {
+  (void)guarded([&]() -> Result<> {
+    spare_ends_.push_back(std::move(end));
+    return {};
+  });
+}
+
+void Flights::promise_first() noexcept {
+  if (flights_.empty()) return;
+  InFlight& first = flights_.front();
+  if (!first.end || first.is_promised || !first.is_launched || first.missing > 1) return;
+  first.is_promised = true;
+  for (const SemaphoreValue& signal : first.job.signal) signal.semaphore.state()->promise(signal.value, first.end);
 }
 
 void Flights::wait_until_empty() {
@@ -95,18 +142,13 @@ void Flights::wait_until_empty() {
 Result<std::unique_ptr<MetalQueue>> MetalQueue::make(id<MTLDevice> device, Loss loss) {
   Ref<id<MTLCommandQueue>> queue([device newCommandQueueWithMaxCommandBufferCount:command_buffers_of_queue]);
   if (!queue) return call_error(Errc::out_of_memory, "newCommandQueue", "no command queue", nil);
-  Ref<id<MTLSharedEvent>> event([device newSharedEvent]);
-  if (!event) return call_error(Errc::out_of_memory, "newSharedEvent", "no shared event", nil);
-  return std::make_unique<MetalQueue>(std::move(queue), Timeline((const void*)device, std::move(event)),
-                                      std::move(loss));
+  return std::make_unique<MetalQueue>(device, std::move(queue), std::move(loss));
 }
 
-MetalQueue::MetalQueue(Ref<id<MTLCommandQueue>> queue, Timeline timeline, Loss loss)
-    : queue_(std::move(queue)),
-      loss_(std::move(loss)),
-      flights_(std::make_shared<Flights>(loss_, std::move(timeline))) {
+MetalQueue::MetalQueue(id<MTLDevice> device, Ref<id<MTLCommandQueue>> queue, Loss loss)
+    : queue_(std::move(queue)), loss_(std::move(loss)), flights_(std::make_shared<Flights>(device, loss_)) {
   const auto room = [flights = flights_](const Job&) { return flights->has_room(); };
-  jobs_ = std::make_unique<HostQueue>([this](Job& job) { return start(job); }, room, flights_->timeline().device());
+  jobs_ = std::make_unique<HostQueue>([this](Job& job) { return start(job); }, room, (const void*)device);
 }
 
 MetalQueue::~MetalQueue() {
@@ -135,11 +177,9 @@ std::optional<Error> MetalQueue::start(Job& job) {
       [commands addCompletedHandler:^(id<MTLCommandBuffer> done) {
         flights->land(at, error_of(done, *at));
       }];
-      for (const SemaphoreValue& signal : at->job.signal) {
-        if (at->end) signal.semaphore.state()->promise(signal.value, at->end);
-      }
       [commands commit];
     }
+    flights_->launched(at);
   }
   return std::nullopt;
 }
@@ -154,7 +194,7 @@ Result<> MetalQueue::follow_promises(Flights::Flight flight) {
 /// Gives an encoded command buffer, or none if there is nothing to run.
 Result<> MetalQueue::prepare(InFlight& flight, id<MTLCommandBuffer>& commands) {
   for (const SemaphoreValue& wait : flight.job.wait) {
-    auto promise = wait.semaphore.state()->promised(wait.value, flights_->timeline().device());
+    auto promise = wait.semaphore.state()->promised(wait.value, (const void*)[queue_.get() device]);
     if (!promise) return promise.error();
     if (*promise) flight.promises.emplace_back(wait, std::static_pointer_cast<const JobEnd>(*promise));
   }
@@ -169,10 +209,17 @@ Result<> MetalQueue::prepare(InFlight& flight, id<MTLCommandBuffer>& commands) {
   flight.checks = std::move(*checks);
   commands = [queue_.get() commandBufferWithUnretainedReferences];
   if (commands == nil) return call_error(Errc::out_of_memory, "commandBuffer", "no command buffer", nil);
-  for (const auto& [wait, end] : flight.promises) flights_->timeline().wait(commands, *end);
+  for (const auto& [wait, end] : flight.promises) {
+    // Work of this queue is ordered by the buffers that it shares.
+    if (end->queue != flights_.get()) [commands encodeWaitForEvent:end->event.get() value:end->value];
+  }
   if (auto done = encode(commands, executable, *flight.job.bindings, flight); !done) return done;
   const bool host_decides = static_cast<bool>(flight.checks);
-  if (!flight.job.signal.empty() && !host_decides) flight.end = flights_->timeline().signal(commands);
+  if (flight.job.signal.empty() || host_decides) return {};
+  auto end = flights_->make_end();
+  if (!end) return end.error();
+  flight.end = std::move(*end);
+  [commands encodeSignalEvent:flight.end->event.get() value:flight.end->value];
   return {};
 }
 
