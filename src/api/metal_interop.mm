@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pianola/interop/metal.hpp"
 
+#include <atomic>
+
 #include "api/impl.hpp"
 #include "backend/metal/device.hpp"
 #include "base/guarded.hpp"
@@ -61,20 +63,29 @@ Result<Buffer> import_buffer(const Device& device, void* native_buffer, std::sha
 
 Result<> signal_when(const Semaphore& semaphore, uint64_t value, void* shared_event, uint64_t event_value) {
   if (shared_event == nullptr || !semaphore) return null_event();
-  MTLSharedEventListener* listener = [MTLSharedEventListener new];
+  static MTLSharedEventListener* const listener = [MTLSharedEventListener new];
   if (listener == nil) return out_of_memory();
-  const auto state = semaphore.state();
-  [(id<MTLSharedEvent>)shared_event notifyListener:listener
-                                           atValue:event_value
-                                             block:^(id<MTLSharedEvent> event, uint64_t reached) {
-                                               (void)event;
-                                               (void)reached;
-                                               // Nothing may be thrown through the frames of Metal.
-                                               const auto done = guarded([&] { return state->signal(value); });
-                                               if (!done) state->fail(done.error());
-                                               [listener release];
-                                             }];
-  return {};
+  return guarded([&]() -> Result<> {
+    auto event = native::Ref<id<MTLSharedEvent>>::retained((id<MTLSharedEvent>)shared_event);
+    const auto is_done = std::make_shared<std::atomic<bool>>(false);
+    // Nothing may be thrown through the frames of Metal.
+    const auto signal = [state = semaphore.state(), value, is_done] {
+      if (is_done->exchange(true)) return;
+      const auto done = guarded([&] { return state->signal(value); });
+      if (!done) state->fail(done.error());
+    };
+    const auto on_value = [event, signal] { signal(); };  // keeps the event, whose listener would be lost with it
+    [event.get() notifyListener:listener
+                        atValue:event_value
+                          block:^(id<MTLSharedEvent> reached, uint64_t now) {
+                            (void)reached;
+                            (void)now;
+                            on_value();
+                          }];
+    // A value that the host sets meanwhile may call no listener.
+    if ([event.get() signaledValue] >= event_value) signal();
+    return {};
+  });
 }
 
 Result<> signal_event_when(void* shared_event, uint64_t event_value, const Semaphore& semaphore, uint64_t value) {
@@ -82,7 +93,7 @@ Result<> signal_event_when(void* shared_event, uint64_t event_value, const Semap
   return guarded([&]() -> Result<> {
     auto event = native::Ref<id<MTLSharedEvent>>::retained((id<MTLSharedEvent>)shared_event);
     semaphore.state()->when_reached(value, [event, event_value](const std::optional<Error>& failure) {
-      if (!failure) [event.get() setSignaledValue:event_value];
+      if (!failure && [event.get() signaledValue] < event_value) [event.get() setSignaledValue:event_value];
     });
     return {};
   });

@@ -181,6 +181,34 @@ TEST(MetalInterop, SemaphoresAndSharedEventsFollowEachOther) {
   [event release];
 }
 
+TEST(MetalInterop, AnEventIsKeptWhileASemaphoreFollowsIt) {
+  const auto device = *Device::open("metal");
+  auto native = (id<MTLDevice>)interop::native_device(device);
+  id<MTLSharedEvent> event = [native newSharedEvent];
+  const auto semaphore = *Semaphore::create();
+  const auto before = [event retainCount];
+  ASSERT_TRUE(interop::signal_when(semaphore, 1, event, 5));
+  EXPECT_GT([event retainCount], before);
+  event.signaledValue = 7;
+  EXPECT_TRUE(semaphore.wait(1));
+  EXPECT_EQ([event retainCount], before);
+  [event release];
+}
+
+TEST(MetalInterop, AnEventThatIsFurtherAlreadyIsLeftThere) {
+  const auto device = *Device::open("metal");
+  auto native = (id<MTLDevice>)interop::native_device(device);
+  id<MTLSharedEvent> event = [native newSharedEvent];
+  const auto semaphore = *Semaphore::create();
+  event.signaledValue = 9;
+  ASSERT_TRUE(interop::signal_event_when(event, 5, semaphore, 1));
+  ASSERT_TRUE(semaphore.signal(1));
+  EXPECT_EQ(event.signaledValue, 9U);
+  ASSERT_TRUE(interop::signal_when(semaphore, 2, event, 8));
+  EXPECT_TRUE(semaphore.wait(2)) << "reached before it was followed";
+  [event release];
+}
+
 TEST(MetalInterop, ASignalThatThrowsFailsTheSemaphoreAndNotMetal) {
   const auto device = *Device::open("metal");
   auto native = (id<MTLDevice>)interop::native_device(device);

@@ -95,6 +95,7 @@ NSError* sim_metal_error(NSString* domain, NSInteger code, const std::string& te
   return _event->value();
 }
 - (void)setSignaledValue:(uint64_t)value {
+  if (value < _event->value()) report("event", "setSignaledValue: %lu below the present value", (unsigned long)value);
   sim_metal::Clock known;
   {
     const std::lock_guard lock(sim_metal::device_lock());
