@@ -60,5 +60,19 @@ TEST_F(CpuSmall, IndirectCountsThatGrowAreMeasuredAgain) {
   });
 }
 
+TEST_F(CpuSmall, ShortReplaysOfSeveralThreadsAreDoneByOne) {
+  const Device two_threads = open({.threads = 2});
+  Recorder recorder;
+  const ConstantRef groups = recorder.constant("groups", 4);
+  for (int i = 0; i < 8; ++i) {
+    recorder.dispatch(kernels()["multiply_add"],
+                      {.groups = {groups},
+                       .constants = {3U, 1U, most_groups * words_each},
+                       .bindings = {recorder.buffer(words(two_threads, most_groups * words_each))}});
+  }
+  const Graph graph = instantiate(two_threads, finish(recorder));
+  expect_decided_anew(graph, [&](uint32_t count) { replay(two_threads, graph, {.constants = {{groups, count}}}); });
+}
+
 }  // namespace
 }  // namespace pianola

@@ -36,13 +36,15 @@ class CpuExecutable final : public Executable {
 
  private:
   void run_here(Replay& replay);
+  void run_by_workers(Replay& replay, SegmentState& state);
   SegmentStatePtr take_state();
   void give_back(SegmentStatePtr state);
 
   Program program_;
   const DeviceLimits& limits_;
-  Workers* workers_;                ///< null: one thread
-  std::atomic<double> us_here_{0};  ///< time of a replay by one thread; 0 before the first
+  Workers* workers_;                     ///< null: one thread
+  std::atomic<double> us_here_{0};       ///< time of a replay by one thread, or a guess at it; 0 before the first
+  std::atomic<uint32_t> by_workers_{0};  ///< short replays with unknown counts by several threads
   std::mutex mutex_;
   std::vector<SegmentStatePtr> states_;
 };

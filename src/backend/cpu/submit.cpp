@@ -13,12 +13,21 @@ namespace {
 constexpr double small_us = 100;
 /// A replay that a thread has done in less is small, if the estimate agrees.
 constexpr double small_when_run_us = 2 * small_us;
+/// Of replays with unknown counts by several threads, so many are done before one thread is tried again.
+constexpr uint32_t replays_between_tries = 256;
+
+using std::chrono::steady_clock;
+
+double us_since(steady_clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(steady_clock::now() - start).count();
+}
 
 }  // namespace
 
 bool CpuExecutable::is_small() const {
   const double taken = us_here_.load(std::memory_order_relaxed);
-  if (taken == 0 && program_.has_unknown_counts) return false;  // the estimate says nothing
+  // The estimate says nothing of unknown counts, but the last replay does.
+  if (program_.has_unknown_counts) return taken != 0 && taken < small_when_run_us;
   return program_.estimated_us < small_us && taken < small_when_run_us;
 }
 
@@ -27,12 +36,24 @@ std::optional<Error> CpuExecutable::run(const Bindings& bindings) {
   SegmentStatePtr state;
   if (workers_ != nullptr && program_.is_parallel && !is_small()) state = take_state();
   if (state) {
-    workers_->run(replay, *state);
+    run_by_workers(replay, *state);
     give_back(std::move(state));
   } else {
     run_here(replay);
   }
   return replay.take_error();
+}
+
+/// What several threads take says little of what one would, since handing over takes longer than many a replay. So one
+/// thread is tried now and then where that costs little.
+void CpuExecutable::run_by_workers(Replay& replay, SegmentState& state) {
+  if (!program_.has_unknown_counts) return workers_->run(replay, state);
+  const auto start = steady_clock::now();
+  workers_->run(replay, state);
+  const double taken = us_since(start);
+  if (taken >= small_when_run_us) return;
+  if (by_workers_.fetch_add(1, std::memory_order_relaxed) % replays_between_tries != 0) return;
+  us_here_.store(taken, std::memory_order_relaxed);
 }
 
 void CpuExecutable::run_small(const Bindings& bindings) noexcept {
@@ -50,12 +71,10 @@ void CpuExecutable::run_here(Replay& replay) {
     replay.run(program_.tasks, 0);
     return;
   }
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = steady_clock::now();
   replay.run(program_.tasks, 0);
-  const std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - start;
-  if (before == 0 || taken.count() < before || program_.has_unknown_counts) {
-    us_here_.store(taken.count(), std::memory_order_relaxed);
-  }
+  const double taken = us_since(start);
+  if (before == 0 || taken < before || program_.has_unknown_counts) us_here_.store(taken, std::memory_order_relaxed);
 }
 
 SegmentStatePtr CpuExecutable::take_state() {
