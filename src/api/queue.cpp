@@ -76,8 +76,9 @@ Result<Submission> Queue::submit(const Graph& graph, const SubmitInfo& info) con
     if (!bindings) return bindings.error();
     if (auto checked = check_semaphores(info); !checked) return checked.error();
 
-    if (info.wait.empty() && info.signal.empty() && impl_->backend->run_now(*source->executable, **bindings)) {
-      return Submission(done_at_once());
+    if (info.wait.empty() && info.signal.empty()) {
+      Submission done(done_at_once());  // first of all, since making it may fail
+      if (impl_->backend->run_now(*source->executable, **bindings)) return done;
     }
     auto state = std::make_shared<Submission::State>();
     impl_->backend->submit({.executable = source->executable,
