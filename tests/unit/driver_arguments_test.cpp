@@ -71,5 +71,35 @@ TEST_F(DriverArguments, AnOrderThatIsNoneIsRefused) {
   }
 }
 
+TEST_F(DriverArguments, KernelsOverOneSymbolGetTheDynamicMemoryOfEach) {
+  format::LibraryContents contents = step_library();
+  contents.kernels[0].dynamic_shared_bytes = 60 << 10;
+  KernelInfo small = contents.kernels[0];
+  small.name = "small";
+  small.dynamic_shared_bytes = 1024;
+  contents.kernels.push_back(small);
+  const std::string ptx = ".version 6.3\n.target sm_70\n.visible .entry both(\n";
+  const auto bytes = std::as_bytes(std::span(ptx));
+  contents.objects[0].bytes.assign(bytes.begin(), bytes.end());
+  contents.objects[0].entries = {{0, "both"}, {1, "both"}};
+  const KernelLibrary kernels = KernelLibrary::from_bytes(format::write_library(contents).value()).value();
+  const Buffer from = make_buffer({1}), to = make_buffer({0});
+  const Step step{2, 5, 0};
+  std::vector<std::byte> constants(20);
+  constants[0] = std::byte{1};
+  std::memcpy(constants.data() + 8, &step, sizeof step);
+  for (const auto& order : {std::pair{"apply_step", "small"}, std::pair{"small", "apply_step"}}) {
+    Recorder recorder;
+    for (const char* name : {order.first, order.second}) {
+      recorder
+          .dispatch(kernels[name], {.constants = Constants::from_bytes(constants),
+                                    .bindings = {recorder.buffer(to), recorder.buffer(from)}})
+          .barrier();
+    }
+    EXPECT_TRUE(device.instantiate(recorder.finish().value())) << order.first << " comes first";
+  }
+  sim.forget_complaints();  // it knows one kernel a symbol at most, and runs none of these
+}
+
 }  // namespace
 }  // namespace pianola::test
