@@ -140,14 +140,14 @@ void Replay::run_dispatch(const Task& task, uint32_t worker) {
 void Replay::report(uint32_t command, const std::array<uint32_t, 3>& groups) {
   const std::lock_guard lock(mutex_);
   if (error_ && error_->command <= command) return;
-  const auto made = guarded([&]() -> Result<Error> {
+  auto made = guarded([&]() -> Result<Error> {
     const auto& limit = limits_.max_groups;
     return Error{.code = Errc::execution_failed,
                  .message = fmt::format("indirect counts of {} x {} x {} workgroups; the device takes {} x {} x {}",
                                         groups[0], groups[1], groups[2], limit[0], limit[1], limit[2]),
                  .command = command};
   });
-  error_ = made ? *made : made.error();
+  error_ = made ? std::move(*made) : std::move(made.error());
 }
 
 }  // namespace pianola::backend::cpu

@@ -40,10 +40,10 @@ class Call<Return(Parameters...)> {
   }
   explicit operator bool() const { return function_ != nullptr; }
   /// The symbol without its version: what the driver's documentation calls it.
-  std::string name() const {
+  std::string_view name() const {
     const std::string_view text(symbol_);
     const bool is_versioned = text.size() > 3 && text[text.size() - 3] == '_' && text[text.size() - 2] == 'v';
-    return std::string(text.substr(0, text.size() - (is_versioned ? 3 : 0)));
+    return text.substr(0, text.size() - (is_versioned ? 3 : 0));
   }
   // A driver's functions are called through this project's own declarations of them, whose enumerations have names of
   // their own. That is the same binary interface, but not the same type to -fsanitize=function.

@@ -24,9 +24,9 @@ class Driver {
   const DeviceFacts& facts() const { return table_.facts; }
 
   /// The first error that lost the device, or none.
-  std::optional<Error> lost() const;
+  std::optional<Error> lost() const noexcept;
   /// Remembers an error that loses the device; gives it back.
-  Error note(Error error) const;
+  Error note(Error error) const noexcept;
 
  private:
   DriverTable table_;

@@ -129,7 +129,7 @@ void Flights::finish() {
 
 Result<bool> Flights::is_done(Event event) const {
   const ContextScope scope(*driver_);
-  if (!scope.status()) return scope.status().error();
+  if (!scope.status()) return copy_of(scope.status().error());
   return driver_->table().event_is_done(driver_->table().api, event);
 }
 
@@ -138,12 +138,12 @@ std::optional<Result<>> Flights::look_at(Event event, const std::atomic<bool>& i
                                          steady_clock::duration waited) const {
   const steady_clock::time_point begin = steady_clock::now() - waited;
   for (;;) {
-    const Result<bool> done = is_done(event);
+    Result<bool> done = is_done(event);
     if (!done) {
       // An error of the call itself does not mean that the work has ended.
       const ContextScope scope(*driver_);
       (void)driver_->table().event_synchronize(driver_->table().api, event);
-      return done.error();
+      return Result<>(std::move(done.error()));
     }
     if (*done) return Result<>();
     if (is_met.load(std::memory_order_acquire) || has_passed(until)) return std::nullopt;
@@ -181,7 +181,7 @@ bool Flights::land(Lock& lock, const std::atomic<bool>& is_met, Deadline deadlin
 
 std::optional<Error> Flights::read_times(const Timeline& timeline, Submission::State& state) const {
   const ContextScope scope(*driver_);
-  if (!scope.status()) return scope.status().error();
+  if (!scope.status()) return copy_of(scope.status().error());
   auto times = guarded([&] { return timeline.read(); });
   if (!times) return driver_->note(std::move(times.error()));
   state.times = std::move(*times);

@@ -36,15 +36,19 @@ struct VendorApi {
   mutable typename Vendor::LaunchMutex launch_mutex;
   Markers markers = Markers::load(Vendor::marker_libraries, Vendor::marker_push, Vendor::marker_pop);
 
-  /// An Error for a call that did not succeed, with the driver's own words.
-  Error error(std::string call, abi::Status status) const {
+  /// An Error for a call that did not succeed, with the driver's own words as far as there is memory for them.
+  Error error(std::string_view call, abi::Status status) const noexcept {
     const auto [name, text] = Vendor::words(f, status);
     Error error;
     error.code = abi::code_of(status);
-    error.message = call + " failed with " + (name != nullptr ? name : "an unknown error") + " (" +
-                    std::to_string(status) + "): " + (text != nullptr ? text : "no text");
-    error.native_call = std::move(call);
     error.native_code = status;
+    try {
+      error.native_call = call;
+      error.message = error.native_call + " failed with " + (name != nullptr ? name : "an unknown error") + " (" +
+                      std::to_string(status) + "): " + (text != nullptr ? text : "no text");
+    } catch (const std::bad_alloc&) {
+      return error;
+    }
     return error;
   }
   /// Calls a function.
