@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Order between the queues of one Metal device: what is left to shared events, what the host holds back, what fails.
-#import <Metal/Metal.h>
-
 #include "metal_device_test.hpp"
+#include "metal_gate.hpp"
 #include "metal_kernels.hpp"
-#include "pianola/interop/metal.hpp"
 
 namespace pianola::metal_test {
 namespace {
@@ -38,26 +36,6 @@ class MetalQueues : public MetalDeviceTest {
     const auto result = submission.wait();
     return result ? Errc{} : result.error().code;
   }
-  /// Holds a queue back until open().
-  class Gate {
-   public:
-    Gate(const Device& device, const Queue& queue)
-        : event_([(id<MTLDevice>)interop::metal::native_device(device) newSharedEvent]) {
-      @autoreleasepool {
-        id<MTLCommandBuffer> commands = [(id<MTLCommandQueue>)interop::metal::native_queue(queue) commandBuffer];
-        [commands encodeWaitForEvent:event_ value:1];
-        [commands commit];
-      }
-    }
-    ~Gate() {
-      open();
-      [event_ release];
-    }
-    void open() { event_.signaledValue = 1; }
-
-   private:
-    id<MTLSharedEvent> event_;
-  };
 
   Buffer memory;
 };
