@@ -43,11 +43,13 @@ class MetalGolden : public testing::Test {
       ADD_FAILURE() << to_string(commands.error());
       return {};
     }
+    sim_metal::reset_counts();
     auto graph = device.instantiate(*commands, options);
     if (!graph) {
       ADD_FAILURE() << to_string(graph.error());
       return {};
     }
+    const uint64_t staged = sim_metal::counts().bytes_staged;
     for (int replay = 0; replay < 2; ++replay) {
       sim_metal::reset_counts();
       auto submission = device.queue().submit(*graph);
@@ -56,10 +58,14 @@ class MetalGolden : public testing::Test {
     const auto counts = sim_metal::counts();
     EXPECT_EQ(counts.empty_encoders, 0U);
     EXPECT_EQ(counts.command_buffers, 1U);
+    EXPECT_EQ(counts.bytes_staged, 0U) << "in a replay";
+    const uint32_t encoders = counts.blit_encoders + counts.compute_encoders;
     const std::string text = graph->native_description();
-    const auto staged = text.rfind("dispatches, ");
-    return {counts.blit_encoders + counts.compute_encoders, counts.switches, counts.barriers, counts.events,
-            std::stoull(text.substr(staged + 12))};
+    EXPECT_EQ(text.substr(text.find("metal: ")),
+              fmt::format("metal: {} encoders, {} switches, {} barriers, {} blits, {} dispatches, {} bytes staged\n",
+                          encoders, counts.switches, counts.barriers, counts.fills + counts.copies, counts.dispatches,
+                          staged));
+    return {encoders, counts.switches, counts.barriers, counts.events, staged};
   }
 
   static constexpr uint64_t size = 4096;

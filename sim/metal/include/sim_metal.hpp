@@ -36,15 +36,20 @@ struct Counts {
   uint32_t command_buffers = 0;
   uint32_t blit_encoders = 0;
   uint32_t compute_encoders = 0;
+  uint32_t concurrent_encoders = 0;  ///< among the compute encoders
   uint32_t empty_encoders = 0;
   uint32_t switches = 0;  ///< from a blit to a compute encoder of one command buffer, or back
   uint32_t barriers = 0;
+  uint32_t scope_barriers = 0;  ///< among the barriers: of everything, not of named resources
+  uint32_t used_to_read = 0;    ///< through useResource
+  uint32_t used_to_write = 0;
   uint32_t events = 0;  ///< signals and waits
   uint32_t fences = 0;
   uint32_t fills = 0;
   uint32_t copies = 0;
   uint32_t dispatches = 0;
-  uint64_t bytes_set = 0;  ///< through setBytes
+  uint64_t bytes_set = 0;     ///< through setBytes
+  uint64_t bytes_staged = 0;  ///< through newBufferWithBytes
   bool operator==(const Counts&) const = default;
 };
 Counts counts();

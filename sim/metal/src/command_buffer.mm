@@ -64,8 +64,9 @@ std::atomic<uint64_t> next_encoder{1};
       [](Counts& c, uint64_t bits) {
         ++((bits & 1) != 0 ? c.blit_encoders : c.compute_encoders);
         if ((bits & 2) != 0) ++c.switches;
+        if ((bits & 4) != 0) ++c.concurrent_encoders;
       },
-      (blit ? 1U : 0U) | (is_switch ? 2U : 0U));
+      (blit ? 1U : 0U) | (is_switch ? 2U : 0U) | (concurrent ? 4U : 0U));
 }
 - (id<MTLBlitCommandEncoder>)blitCommandEncoder {
   if (![self isRecording:"blitCommandEncoder"] || sim_metal::shall_fail()) return nil;

@@ -89,6 +89,12 @@ bool is_index(NSUInteger index) {
   if (resource == nil) return report("residency", "useResource: nil");
   const bool read = (usage & MTLResourceUsageRead) != 0;
   const bool write = (usage & MTLResourceUsageWrite) != 0;
+  sim_metal::with_counts(
+      [](Counts& c, uint64_t bits) {
+        if ((bits & MTLResourceUsageRead) != 0) ++c.used_to_read;
+        if ((bits & MTLResourceUsageWrite) != 0) ++c.used_to_write;
+      },
+      usage);
   unshared(_state).resident.push_back([self use:resource read:read write:write]);
 }
 - (void)useResources:(const id<MTLResource>[])resources count:(NSUInteger)count usage:(MTLResourceUsage)usage {
@@ -147,7 +153,12 @@ bool is_index(NSUInteger index) {
 }
 - (void)memoryBarrierWithScope:(MTLBarrierScope)scope {
   if (![self isOpen:"memoryBarrierWithScope:"]) return;
-  sim_metal::with_counts([](Counts& c, uint64_t) { ++c.barriers; }, 0);
+  sim_metal::with_counts(
+      [](Counts& c, uint64_t) {
+        ++c.barriers;
+        ++c.scope_barriers;
+      },
+      0);
   if ((scope & MTLBarrierScopeBuffers) != 0) unshared(_barriers).all = _index;
 }
 - (void)memoryBarrierWithResources:(const id<MTLResource>[])resources count:(NSUInteger)count {

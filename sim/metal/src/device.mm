@@ -112,7 +112,9 @@ SimMetalLibrary* make_library(SimMetalDevice* device, const std::string& source,
 }
 - (id<MTLBuffer>)newBufferWithBytes:(const void*)bytes length:(NSUInteger)length options:(MTLResourceOptions)options {
   SimMetalBuffer* buffer = make_buffer(self, length, nullptr, options);
-  if (buffer != nil) std::memcpy(buffer->_memory->base(), bytes, length);
+  if (buffer == nil) return nil;
+  std::memcpy(buffer->_memory->base(), bytes, length);
+  sim_metal::with_counts([](sim_metal::Counts& c, uint64_t by) { c.bytes_staged += by; }, length);
   return buffer;
 }
 - (id<MTLBuffer>)newBufferWithBytesNoCopy:(void*)bytes
