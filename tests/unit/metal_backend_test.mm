@@ -140,11 +140,14 @@ TEST_F(MetalBackend, MoreBindingsThanADeviceOfTierOneHasAreRefused) {
   sim_metal::configure(old);
   open();
   Recorder rec;
-  const std::vector<BufferRef> many(40, rec.buffer(buffer(16)));
-  Dispatch dispatch{.groups = {1}, .bindings = many};
+  const auto one = rec.buffer(buffer(16));
+  rec.fill(one, 1U);
+  Dispatch dispatch{.groups = {1}, .bindings = std::vector(40, one)};
   dispatch.bindings.push_back(rec.buffer(buffer(16)));
   rec.dispatch(kernels["sum40"], dispatch);
-  expect_error(run(rec), Errc::unsupported, "more than 30 bindings");
+  const auto result = run(rec);
+  expect_error(result, Errc::unsupported, "kernel 'sum40' has 41 bindings; more than 30 need");
+  EXPECT_EQ(result.error().command, 1U);
 }
 
 TEST_F(MetalBackend, AMachineWithoutMetalSaysSo) {

@@ -20,6 +20,7 @@ class MetalDeviceTest : public testing::Test {
   }
   void TearDown() override {
     for (const auto& finding : sim_metal::take_findings()) ADD_FAILURE() << finding;
+    sim_metal::configure({});
   }
   Device device;
 };

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Native Metal objects in and out.
 #import <Metal/Metal.h>
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 
 #include <numeric>
 
 #include "backend/completion.hpp"
+#include "metal_device_test.hpp"
+#include "metal_gate.hpp"
 #include "metal_kernels.hpp"
 #include "pianola/interop/metal.hpp"
-#include "sim_metal.hpp"
 
 namespace pianola::metal_test {
 namespace interop = pianola::interop::metal;
 
-TEST(MetalInterop, HandlesComeOutOfMetalObjectsOnly) {
-  sim_metal::configure({});
+using MetalInterop = MetalDeviceTest;
+
+TEST_F(MetalInterop, HandlesComeOutOfMetalObjectsOnly) {
   const auto metal = *Device::open("metal");
   const auto cpu = *Device::open("cpu");
   EXPECT_NE(interop::native_device(metal), nullptr);
@@ -27,8 +28,7 @@ TEST(MetalInterop, HandlesComeOutOfMetalObjectsOnly) {
   EXPECT_FALSE(interop::import_buffer(cpu, interop::native_buffer(*metal.allocate(64))));
 }
 
-TEST(MetalInterop, AnImportedBufferIsTheSameMemory) {
-  const auto device = *Device::open("metal");
+TEST_F(MetalInterop, AnImportedBufferIsTheSameMemory) {
   auto native = (id<MTLDevice>)interop::native_device(device);
   id<MTLBuffer> buffer = [native newBufferWithLength:64 options:MTLResourceStorageModeShared];
   auto imported = interop::import_buffer(device, buffer);
@@ -40,11 +40,10 @@ TEST(MetalInterop, AnImportedBufferIsTheSameMemory) {
   EXPECT_EQ(static_cast<const uint32_t*>([buffer contents])[15], 0x01020304U);
 }
 
-TEST(MetalInterop, APrivateBufferOfAnySizeIsReadAndWrittenToItsLastByte) {
+TEST_F(MetalInterop, APrivateBufferOfAnySizeIsReadAndWrittenToItsLastByte) {
   for (const auto alignment : {sim_metal::AlignmentRule::mac, sim_metal::AlignmentRule::apple}) {
     sim_metal::configure({.alignment = alignment});
-    sim_metal::take_findings();
-    const auto device = *Device::open("metal");
+    device = *Device::open("metal");
     auto native = (id<MTLDevice>)interop::native_device(device);
     for (const MTLResourceOptions storage : {MTLResourceStorageModePrivate, MTLResourceStorageModeManaged}) {
       id<MTLBuffer> buffer = [native newBufferWithLength:21 options:storage];
@@ -60,13 +59,10 @@ TEST(MetalInterop, APrivateBufferOfAnySizeIsReadAndWrittenToItsLastByte) {
       EXPECT_TRUE(imported.read(20, std::span(back).first(1)));
       EXPECT_EQ(back[0], 94);
     }
-    for (const auto& finding : sim_metal::take_findings()) ADD_FAILURE() << finding;
   }
-  sim_metal::configure({});
 }
 
-TEST(MetalInterop, UntrackedBuffersAreRefused) {
-  const auto device = *Device::open("metal");
+TEST_F(MetalInterop, UntrackedBuffersAreRefused) {
   auto native = (id<MTLDevice>)interop::native_device(device);
   id<MTLBuffer> buffer = [native newBufferWithLength:64 options:MTLResourceHazardTrackingModeUntracked];
   const auto imported = interop::import_buffer(device, buffer);
@@ -75,9 +71,7 @@ TEST(MetalInterop, UntrackedBuffersAreRefused) {
   [buffer release];
 }
 
-TEST(MetalInterop, MemoryOfTheHostIsImportedOnceAtATime) {
-  sim_metal::take_findings();
-  const auto device = *Device::open("metal");
+TEST_F(MetalInterop, MemoryOfTheHostIsImportedOnceAtATime) {
   auto native = (id<MTLDevice>)interop::native_device(device);
   constexpr size_t page = 4096;
   const auto pages = mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -105,9 +99,8 @@ TEST(MetalInterop, MemoryOfTheHostIsImportedOnceAtATime) {
   munmap(pages, 3 * page);
 }
 
-TEST(MetalInterop, AnAddressOfTheDeviceIsNoMemoryOfTheHost) {
+TEST_F(MetalInterop, AnAddressOfTheDeviceIsNoMemoryOfTheHost) {
   sim_metal::configure({.unified_memory = false, .gpu_addresses = false});
-  const auto device = *Device::open("metal");
   const auto memory = *device.allocate(64);
   const auto imported = Buffer::import(device, {.pointer = memory.native_pointer(), .size = 64});
   ASSERT_FALSE(imported);
@@ -115,8 +108,7 @@ TEST(MetalInterop, AnAddressOfTheDeviceIsNoMemoryOfTheHost) {
   sim_metal::configure({});
 }
 
-TEST(MetalInterop, ImportedPagesAreUsedInPlaceAndKeptByTheirOwner) {
-  const auto device = *Device::open("metal");
+TEST_F(MetalInterop, ImportedPagesAreUsedInPlaceAndKeptByTheirOwner) {
   const std::shared_ptr<void> owner(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
                                     [](void* pages) { munmap(pages, 4096); });
   auto imported = *Buffer::import(device, {.pointer = owner.get(), .size = 100, .owner = owner});
@@ -144,11 +136,11 @@ Result<> run_add(const Device& device, const Buffer& from, const Buffer& to) {
   return submission->wait();
 }
 
-TEST(MetalInterop, BuffersAreToldApartWhetherTheDeviceTellsAddressesOrNot) {
+TEST_F(MetalInterop, BuffersAreToldApartWhetherTheDeviceTellsAddressesOrNot) {
   for (const bool unified : {true, false}) {
     for (const bool told : {true, false}) {
       sim_metal::configure({.unified_memory = unified, .argument_buffers = told, .gpu_addresses = told});
-      const auto device = *Device::open("metal");
+      device = *Device::open("metal");
       const auto from = *device.allocate(64), to = *device.allocate(64);
       EXPECT_TRUE(run_add(device, from, to)) << unified << told;
       // The same memory comes in again as a Metal buffer.
@@ -162,11 +154,9 @@ TEST(MetalInterop, BuffersAreToldApartWhetherTheDeviceTellsAddressesOrNot) {
       }
     }
   }
-  sim_metal::configure({});
 }
 
-TEST(MetalInterop, SemaphoresAndSharedEventsFollowEachOther) {
-  const auto device = *Device::open("metal");
+TEST_F(MetalInterop, SemaphoresAndSharedEventsFollowEachOther) {
   auto native = (id<MTLDevice>)interop::native_device(device);
   id<MTLSharedEvent> event = [native newSharedEvent];
   const auto semaphore = *Semaphore::create();
@@ -181,8 +171,7 @@ TEST(MetalInterop, SemaphoresAndSharedEventsFollowEachOther) {
   [event release];
 }
 
-TEST(MetalInterop, AnEventIsKeptWhileASemaphoreFollowsIt) {
-  const auto device = *Device::open("metal");
+TEST_F(MetalInterop, AnEventIsKeptWhileASemaphoreFollowsIt) {
   auto native = (id<MTLDevice>)interop::native_device(device);
   id<MTLSharedEvent> event = [native newSharedEvent];
   const auto semaphore = *Semaphore::create();
@@ -195,8 +184,7 @@ TEST(MetalInterop, AnEventIsKeptWhileASemaphoreFollowsIt) {
   [event release];
 }
 
-TEST(MetalInterop, AnEventThatIsFurtherAlreadyIsLeftThere) {
-  const auto device = *Device::open("metal");
+TEST_F(MetalInterop, AnEventThatIsFurtherAlreadyIsLeftThere) {
   auto native = (id<MTLDevice>)interop::native_device(device);
   id<MTLSharedEvent> event = [native newSharedEvent];
   const auto semaphore = *Semaphore::create();
@@ -209,8 +197,7 @@ TEST(MetalInterop, AnEventThatIsFurtherAlreadyIsLeftThere) {
   [event release];
 }
 
-TEST(MetalInterop, ASignalThatThrowsFailsTheSemaphoreAndNotMetal) {
-  const auto device = *Device::open("metal");
+TEST_F(MetalInterop, ASignalThatThrowsFailsTheSemaphoreAndNotMetal) {
   auto native = (id<MTLDevice>)interop::native_device(device);
   id<MTLSharedEvent> event = [native newSharedEvent];
   const auto semaphore = *Semaphore::create();
@@ -221,32 +208,24 @@ TEST(MetalInterop, ASignalThatThrowsFailsTheSemaphoreAndNotMetal) {
   [event release];
 }
 
-TEST(MetalInterop, AJobThatCannotBeEncodedCompletesAfterThoseBeforeIt) {
-  const auto device = *Device::open("metal");
-  auto native = (id<MTLDevice>)interop::native_device(device);
+TEST_F(MetalInterop, AJobThatCannotBeEncodedCompletesAfterThoseBeforeIt) {
   Recorder rec;
   const auto memory = *device.allocate(64);
   rec.fill(rec.buffer(memory), 1U);
   const auto graph = *device.instantiate(*rec.finish());
-  id<MTLSharedEvent> event = [native newSharedEvent];
-  @autoreleasepool {
-    id<MTLCommandBuffer> gate = [(id<MTLCommandQueue>)interop::native_queue(device.queue()) commandBuffer];
-    [gate encodeWaitForEvent:event value:1];
-    [gate commit];
-  }
+  Gate gate(device, device.queue());
   const auto first = *device.queue().submit(graph);
   sim_metal::fail_call(0);
   const auto second = *device.queue().submit(graph);
   EXPECT_FALSE(first.is_done());
   EXPECT_FALSE(second.is_done());
-  event.signaledValue = 1;
+  gate.open();
   const auto failed = second.wait();
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code, Errc::out_of_memory);
   EXPECT_TRUE(first.is_done());
   EXPECT_TRUE(first.wait());
   sim_metal::clear_faults();
-  [event release];
 }
 
 }  // namespace pianola::metal_test

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "sim_metal.hpp"
 #include "synthetic.hpp"
 #include "upscaler.hpp"
 
@@ -35,9 +36,18 @@ TEST(MetalUpscale, EveryNetworkIsOneEncoder) {
   Synthetic synthetic(8);
   const Image image = synthetic.image(16, 16);
   for (const Shape shape : {Shape::small, Shape::medium, Shape::large}) {
-    const auto upscaler = make("metal", synthetic.network(shape), image);
+    auto upscaler = make("metal", synthetic.network(shape), image);
     const std::string text = upscaler.graph().native_description();
     EXPECT_NE(text.find("metal: 1 encoders, 0 switches"), std::string::npos) << text;
+    sim_metal::reset_counts();
+    ASSERT_TRUE(upscaler.replay());
+    const auto counts = sim_metal::counts();
+    EXPECT_EQ(counts.command_buffers, 1U);
+    EXPECT_EQ(counts.compute_encoders, 1U);
+    EXPECT_EQ(counts.blit_encoders, 0U);
+    EXPECT_EQ(counts.switches, 0U);
+    EXPECT_EQ(counts.events, 0U);
+    EXPECT_EQ(counts.bytes_staged, 0U);
   }
 }
 

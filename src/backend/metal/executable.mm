@@ -50,8 +50,13 @@ Result<> MetalExecutable::load_kernels(MetalDevice& device) {
     return error;
   }
   if (!program.argument_sets.empty() && !device.has_argument_buffers()) {
+    const uint32_t kernel = program.argument_sets[0].kernel;  // no built-in one: those have few bindings
+    const KernelInfo& info = libraries[program.kernels[kernel].library].kernels()[program.kernels[kernel].entry];
     return Error{.code = Errc::unsupported,
-                 .message = "more than 30 bindings need argument buffers of tier 2, this Metal device has tier 1"};
+                 .message = fmt::format("kernel '{}' has {} bindings; more than {} need argument buffers of tier 2, "
+                                        "this Metal device has tier 1",
+                                        info.name, info.bindings.size(), max_direct_buffers),
+                 .command = program.kernel_sources[kernel]};
   }
   return {};
 }
