@@ -111,21 +111,25 @@ TEST_F(MetalCases, AThousandDispatchesLeaveTheCpusBytes) {
 TEST_F(MetalCases, RangesPastFourGibibytesAreReachedByBlitsAndKernels) {
   constexpr uint64_t far = uint64_t{4} << 30;
   constexpr uint64_t size = far + (1 << 20);
-  const Pages pages(size);
-  const auto memory = Buffer::import(device, {.pointer = pages.data(), .size = size});
-  ASSERT_TRUE(memory) << to_string(memory.error());
-  Recorder rec;
-  const auto x = rec.buffer(*memory);
-  rec.fill(x.view(far + 1, 3), uint8_t{7}).fill(x.view(far + 4096, 1 << 19), uint8_t{9}).barrier();
-  rec.copy(x.view(5, 3), x.view(far + 1, 3)).copy(x.view(64, 256), x.view(far + 4096, 256));
-  rec.copy(x.view(far + 65, 2), x.view(far + 2, 2));
-  const auto submission = device.queue().run(*rec.finish());
-  ASSERT_TRUE(submission && submission->wait());
-  const uint8_t* at = pages.data();
-  EXPECT_EQ(std::vector<uint8_t>(at + 4, at + 9), (std::vector<uint8_t>{0, 7, 7, 7, 0}));
-  EXPECT_EQ(std::vector<uint8_t>(at + 64, at + 320), std::vector<uint8_t>(256, 9));
-  EXPECT_EQ(std::vector<uint8_t>(at + far, at + far + 5), (std::vector<uint8_t>{0, 7, 7, 7, 0}));
-  EXPECT_EQ(std::vector<uint8_t>(at + far + 64, at + far + 68), (std::vector<uint8_t>{0, 7, 7, 0}));
+  for (const auto alignment : {sim_metal::AlignmentRule::mac, sim_metal::AlignmentRule::apple}) {
+    sim_metal::configure({.alignment = alignment});
+    device = *Device::open("metal");
+    const Pages pages(size);
+    const auto memory = Buffer::import(device, {.pointer = pages.data(), .size = size});
+    ASSERT_TRUE(memory) << to_string(memory.error());
+    Recorder rec;
+    const auto x = rec.buffer(*memory);
+    rec.fill(x.view(far + 1, 3), uint8_t{7}).fill(x.view(far + 4096, 1 << 19), uint8_t{9}).barrier();
+    rec.copy(x.view(5, 3), x.view(far + 1, 3)).copy(x.view(64, 256), x.view(far + 4096, 256));
+    rec.copy(x.view(far + 65, 2), x.view(far + 2, 2));
+    const auto submission = device.queue().run(*rec.finish());
+    ASSERT_TRUE(submission && submission->wait());
+    const uint8_t* at = pages.data();
+    EXPECT_EQ(std::vector<uint8_t>(at + 4, at + 9), (std::vector<uint8_t>{0, 7, 7, 7, 0}));
+    EXPECT_EQ(std::vector<uint8_t>(at + 64, at + 320), std::vector<uint8_t>(256, 9));
+    EXPECT_EQ(std::vector<uint8_t>(at + far, at + far + 5), (std::vector<uint8_t>{0, 7, 7, 7, 0}));
+    EXPECT_EQ(std::vector<uint8_t>(at + far + 64, at + far + 68), (std::vector<uint8_t>{0, 7, 7, 0}));
+  }
 }
 
 // O12: whatever the transfer becomes, the barrier after it also orders the dispatch before it

@@ -137,13 +137,7 @@ uint64_t Emitter::slot_alignment(uint32_t slot) const {
 
 void Emitter::builtin(const LateBuiltin& what) {
   flush_barrier();
-  for (uint64_t done = 0; done < what.size; done += max_builtin_bytes) {
-    LateBuiltin piece = what;
-    piece.from.offset += done;
-    piece.to.offset += done;
-    piece.size = std::min(what.size - done, max_builtin_bytes);
-    builtin_piece(piece);
-  }
+  for_each_piece(what, [this](const LateBuiltin& piece) { builtin_piece(piece); });
   const Range range{.slot = SlotId{what.to.slot}, .offset = what.to.offset, .size = what.size};
   written_.push_back(range);
 }

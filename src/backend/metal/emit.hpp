@@ -2,6 +2,7 @@
 // Appends commands to a program: opens encoders as late as possible and puts barriers only before work that waits.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
@@ -68,5 +69,17 @@ class Emitter {
 DispatchStep builtin_step(const BuiltinDispatch& builtin, const LateBuiltin& what, std::vector<Place>& places,
                           std::vector<std::byte>& constants);
 KernelKey builtin_key(std::string_view name);
+
+/// Calls `use` with each part of a fill or copy that one dispatch may cover, in order.
+template <class F>
+void for_each_piece(const LateBuiltin& what, F&& use) {
+  for (uint64_t done = 0; done < what.size; done += max_builtin_bytes) {
+    LateBuiltin piece = what;
+    piece.from.offset += done;
+    piece.to.offset += done;
+    piece.size = std::min(what.size - done, max_builtin_bytes);
+    use(piece);
+  }
+}
 
 }  // namespace pianola::backend::metal

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies for the host's reads and writes of private memory: a blit where its alignment allows one, else the built-in
 // kernel. Neither reads or writes a neighbouring byte, which others may use at the same time.
-#include <algorithm>
-
 #include "backend/metal/convert.hpp"
 #include "backend/metal/device.hpp"
 #include "backend/metal/emit.hpp"
@@ -27,12 +25,10 @@ bool encode_kernel(id<MTLCommandBuffer> commands, const Pipeline& pipeline, cons
   std::vector<DispatchStep> steps;  // all that can fail comes before the encoder is open
   std::vector<Place> places;
   std::vector<std::byte> constants;
-  for (uint64_t done = 0; done < size; done += max_builtin_bytes) {
-    const LateBuiltin what{.from = {.offset = from.offset + done},
-                           .to = {.offset = to.offset + done},
-                           .size = std::min(size - done, max_builtin_bytes)};
+  const LateBuiltin all{.from = {.offset = from.offset}, .to = {.offset = to.offset}, .size = size};
+  for_each_piece(all, [&](const LateBuiltin& what) {
     steps.push_back(builtin_step(builtin_copy(what.to.offset, what.from.offset, what.size), what, places, constants));
-  }
+  });
   id<MTLComputeCommandEncoder> encoder = [commands computeCommandEncoder];
   [encoder setComputePipelineState:pipeline.state.get()];
   for (const DispatchStep& step : steps) {
