@@ -219,6 +219,54 @@ TEST_F(Dispatches, SixtyFourBindingsWork) {
   list.run();
 }
 
+/// Where sparse_40 has its inputs, in their order; its result is at (1, 13).
+std::vector<std::pair<uint32_t, uint32_t>> sparse_places() {
+  std::vector<std::pair<uint32_t, uint32_t>> places;
+  for (uint32_t binding = 0; binding <= 24; binding += 2) places.emplace_back(0, binding);
+  for (uint32_t binding = 1; binding <= 25; binding += 2) {
+    if (binding != 13) places.emplace_back(1, binding);
+  }
+  for (const uint32_t binding : {5, 6, 8, 9, 11, 12, 14, 15, 17, 18, 20, 21, 23, 24}) places.emplace_back(2, binding);
+  return places;
+}
+
+// S9, with more buffers than Metal binds directly
+TEST_F(Dispatches, ManyBindingsWithHolesInSeveralSetsReachTheirPlacesAndAreUpdatedInPart) {
+  ListCase list;
+  const auto places = sparse_places();
+  const auto inputs = static_cast<uint32_t>(places.size());
+  const BufferRef shared = list.buffer("shared", counting(16 * inputs));
+  const BufferRef own = list.buffer("own", counting(16, 7000));
+  const BufferRef pushed = list.buffer("pushed", repeated(0, 16));
+  const BufferRef updated = list.buffer("updated", repeated(0, 16));
+  const BufferRef given = list.buffer("given", repeated(0, 16));
+  const Kernel sum = kernel("sparse_40");
+  for (uint32_t k = inputs; k-- > 0;) {  // out of order
+    list.record.push_descriptor_set(places[k].first, {{places[k].second, shared.view(64 * k, 64)}});
+  }
+  list.record.push_descriptor_set(1, {{13, pushed}}).dispatch(sum, {.constants = {16U}});
+  list.record.push_descriptor_set(2, {{24, own}, {5, own}}).push_descriptor_set(1, {{13, updated}, {1, own}});
+  list.record.dispatch(sum, {.constants = {16U}});
+  Dispatch direct{.constants = {16U}};
+  for (uint32_t k = 0; k < inputs; ++k) {
+    if (k == 19) direct.bindings.push_back(given);  // of set 1, between 11 and 15
+    direct.bindings.push_back(shared.view(64 * k, 64));
+  }
+  list.record.dispatch(sum, direct);
+  std::vector<uint32_t> plain(16), changed(16);
+  for (uint32_t i = 0; i < 16; ++i) {
+    for (uint32_t k = 0; k < inputs; ++k) {
+      const bool is_own = k == 13 || k == 25 || k == 38;  // (1, 1), (2, 5), (2, 24)
+      plain[i] += (k + 1) * (16 * k + i);
+      changed[i] += (k + 1) * (is_own ? 7000 + i : 16 * k + i);
+    }
+  }
+  list.expect(pushed, plain);
+  list.expect(updated, changed);
+  list.expect(given, plain);
+  list.run();
+}
+
 TEST_F(Dispatches, BoundRangesMayStartAnywhereTheDeviceSays) {
   const uint32_t limit = device().limits().dispatch_alignment;
   const uint32_t step = limit == 0 ? 4 : std::max(limit, 4U);

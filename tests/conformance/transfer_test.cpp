@@ -108,18 +108,18 @@ TEST_F(Transfer, UnorderedWritesOfNeighbouringBytesDoNotRace) {
   list.run();
 }
 
-// S3
+// S1, S3
 TEST_F(Transfer, CopyWritesExactlyItsBytes) {
-  constexpr uint64_t cell = 24;
-  constexpr uint64_t cells = 4 * 4 * 19;
+  constexpr uint64_t cell = 32;
+  constexpr uint64_t cells = 8 * 8 * 19;
   ListCase list;
   const Bytes source = pattern_bytes(cell * cells, 10);
   Bytes wanted = pattern_bytes(cell * cells, 11);
   const BufferRef x = list.buffer("x", source);
   const BufferRef y = list.buffer("y", wanted);
   uint64_t at = 0;
-  for (uint64_t from = 0; from < 4; ++from) {
-    for (uint64_t to = 0; to < 4; ++to) {
+  for (uint64_t from = 0; from < 8; ++from) {
+    for (uint64_t to = 0; to < 8; ++to) {
       for (uint64_t length = 0; length <= 18; ++length, at += cell) {
         list.record.copy(y.view(at + to, length), x.view(at + from, length));
         std::copy_n(source.begin() + static_cast<std::ptrdiff_t>(at + from), length,
