@@ -97,13 +97,17 @@ TEST_F(MetalCases, AThousandDispatchesLeaveTheCpusBytes) {
   ASSERT_TRUE(cpu);
   const auto wanted = run_thousand(*cpu, *commands, 2);
   ASSERT_TRUE(wanted) << to_string(wanted.error());
-  for (uint32_t seed = 1; seed <= 5; ++seed) {
-    sim_metal::Settings settings;
-    settings.seed = seed;
-    sim_metal::configure(settings);
-    const auto got = run_thousand(device, *commands, 2);
-    ASSERT_TRUE(got) << to_string(got.error());
-    ASSERT_EQ(*got, *wanted) << "seed " << seed;
+  for (const bool is_apple : {false, true}) {
+    for (const bool is_unified : {true, false}) {
+      for (uint32_t seed = 1; seed <= 5; ++seed) {
+        using enum sim_metal::AlignmentRule;
+        sim_metal::configure({.alignment = is_apple ? apple : mac, .unified_memory = is_unified, .seed = seed});
+        device = *Device::open("metal");
+        const auto got = run_thousand(device, *commands, 2);
+        ASSERT_TRUE(got) << to_string(got.error());
+        ASSERT_EQ(*got, *wanted) << "seed " << seed << (is_apple ? ", Apple" : "") << (is_unified ? "" : ", discrete");
+      }
+    }
   }
 }
 
