@@ -3,16 +3,11 @@
 #include <Block.h>
 
 #include "control.hpp"
-#include "hazards.hpp"
 #include "objects.h"
 
 using sim_metal::Command;
 using sim_metal::Counts;
 using sim_metal::report;
-
-namespace {
-std::atomic<uint64_t> next_encoder{1};
-}
 
 @implementation SimMetalCommandBuffer
 - (void)dealloc {
@@ -30,7 +25,9 @@ std::atomic<uint64_t> next_encoder{1};
   return _buffer->retained;
 }
 - (MTLCommandBufferStatus)status {
-  return (MTLCommandBufferStatus)_status.load();
+  const NSUInteger status = _status;
+  if (status >= MTLCommandBufferStatusCompleted) sim_metal::host_learns(_buffer->known);
+  return (MTLCommandBufferStatus)status;
 }
 - (NSError*)error {
   return _error;
@@ -49,7 +46,6 @@ std::atomic<uint64_t> next_encoder{1};
 
 - (void)open:(SimMetalEncoder*)encoder blit:(bool)blit concurrent:(bool)concurrent {
   encoder->_encoder = std::make_shared<sim_metal::Encoder>();
-  encoder->_encoder->serial = next_encoder++;
   encoder->_encoder->queue = _owner->_queue->id();
   encoder->_encoder->blit = blit;
   encoder->_encoder->concurrent = concurrent;
@@ -129,6 +125,7 @@ std::atomic<uint64_t> next_encoder{1};
     _status = failed ? MTLCommandBufferStatusError : MTLCommandBufferStatusCompleted;
     _buffer->commands.clear();
     --_open_buffers->count;
+    if (!_completed_handlers.empty()) sim_metal::host_learns(_buffer->known);
     for (auto block : _completed_handlers) {
       block(self);
       Block_release(block);
@@ -160,6 +157,7 @@ std::atomic<uint64_t> next_encoder{1};
   if (_status < MTLCommandBufferStatusCommitted) return report("command buffer", "waitUntilCompleted before commit");
   std::unique_lock lock(_mutex);
   _wake.wait(lock, [self] { return _done; });
+  sim_metal::host_learns(_buffer->known);
 }
 @end
 

@@ -41,7 +41,7 @@ struct Fence {
 
 /// One encoder, as far as ordering is concerned.
 struct Encoder {
-  uint64_t serial = 0;
+  uint64_t serial = 0;  ///< given when the command buffer is committed
   bool concurrent = false;
   bool blit = false;
   uint32_t queue = 0;
@@ -96,7 +96,7 @@ struct CommandBuffer {
   std::string error;
   int64_t error_code = 0;
   uint64_t last_encoder = 0;
-  Clock known;
+  Clock known;  ///< what is over before the command at hand; once all has run, what is over then
   std::function<void()> scheduled;
   std::function<void()> completed;
   void fail(int64_t code, std::string text) {

@@ -5,9 +5,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <utility>
 
 namespace sim_metal {
 
@@ -22,23 +24,30 @@ class Clock {
   std::map<uint32_t, uint64_t> last_;
 };
 
+/// What the host knows to be over, because it has asked or been told: nothing is known of work that merely is over.
+Clock host_clock();
+void host_learns(const Clock& known);
+
 class Event {
  public:
   using Callback = std::function<void(uint64_t)>;
 
   /// A lower value changes nothing.
   void signal(uint64_t value, const Clock& known);
-  /// False if the value does not come in time. `known` learns what the signals so far have seen.
+  /// False if the value does not come in time. `known` learns what the signal that brought the value has seen.
   bool wait(uint64_t value, std::chrono::milliseconds timeout, Clock& known);
+  /// For the host, which learns what the signal of this value has seen.
   uint64_t value();
   /// At once if the value has been reached already.
   void when_reached(uint64_t value, Callback callback);
 
  private:
+  const Clock& known_at(uint64_t value) const;
+
   std::mutex mutex_;
   std::condition_variable wake_;
   uint64_t value_ = 0;
-  Clock known_;
+  std::deque<std::pair<uint64_t, Clock>> signals_;  ///< those that raised the value, in order
   std::multimap<uint64_t, Callback> waiters_;
 };
 

@@ -111,10 +111,6 @@ std::mutex& device_lock() {
   static auto* const it = new std::mutex;
   return *it;
 }
-Clock& host_clock() {
-  static auto* const it = new Clock;
-  return *it;
-}
 
 std::string describe(const Command& command) {
   return describe(command.kind, command.kernel != nullptr ? command.kernel->name : "", command.index,

@@ -34,7 +34,4 @@ constexpr uint32_t thread_key(uint32_t group, uint32_t phase, uint32_t local) {
   return ((group + 1) & 0xffffU) << 16 | (phase & 63U) << 10 | (local & 1023U);
 }
 
-/// What the host knows to be over: joined when a command buffer completes, taken when one is committed.
-Clock& host_clock();
-
 }  // namespace sim_metal

@@ -16,6 +16,7 @@ namespace sim_metal {
 namespace {
 
 std::atomic<uint32_t> next_queue{1};
+std::atomic<uint64_t> next_encoder{1};
 
 /// Commands that nothing in their encoder orders: they run in any order.
 bool same_phase(const Command& a, const Command& b) {
@@ -49,17 +50,12 @@ void wait_for_event(Command& command, CommandBuffer& buffer) {
     report("deadlock", "%s", text.c_str());
     return buffer.fail(2, text);
   }
-  const std::lock_guard lock(device_lock());
   buffer.known.join(known);
 }
 
 void signal_event(const Command& command, CommandBuffer& buffer, uint32_t queue) {
-  Clock known;
-  {
-    const std::lock_guard lock(device_lock());
-    known = buffer.known;
-    known.reach(queue, buffer.last_encoder);
-  }
+  Clock known = buffer.known;
+  known.reach(queue, buffer.last_encoder);
   command.event->signal(command.event_value, known);
 }
 
@@ -112,8 +108,6 @@ void run_buffer(CommandBuffer& buffer, uint32_t queue) {
     }
     begin = end;
   }
-  const std::lock_guard lock(device_lock());
-  host_clock().reach(queue, buffer.last_encoder);
 }
 
 }  // namespace
@@ -135,18 +129,20 @@ Queue::~Queue() {
 
 void Queue::commit(std::shared_ptr<CommandBuffer> buffer) {
   buffer->fault = command_buffer_fault();
-  {
-    const std::lock_guard lock(device_lock());
-    buffer->known.join(host_clock());
-  }
+  buffer->known = host_clock();
   {
     const std::lock_guard lock(shared_->mutex);
+    for (const Command& command : buffer->commands) {
+      if (command.encoder && command.encoder->serial == 0) command.encoder->serial = next_encoder++;
+    }
     shared_->work.push_back(std::move(buffer));
   }
   shared_->wake.notify_all();
 }
 
 void Queue::serve(const std::shared_ptr<Shared>& shared, uint32_t id) {
+  Clock waited;  // what the queue's command buffers have waited for: each comes after those before it
+  uint64_t last_encoder = 0;
   for (;;) {
     std::shared_ptr<CommandBuffer> buffer;
     {
@@ -157,11 +153,16 @@ void Queue::serve(const std::shared_ptr<Shared>& shared, uint32_t id) {
       shared->work.pop_front();
     }
     buffer->scheduled();
+    buffer->known.join(waited);
+    buffer->last_encoder = last_encoder;
     if (buffer->fault) {
       buffer->fail(*buffer->fault, "fault asked for by the test");
     } else if (settings().execute) {
       run_buffer(*buffer, id);
     }
+    waited = buffer->known;
+    last_encoder = buffer->last_encoder;
+    buffer->known.reach(id, last_encoder);
     auto completed = std::exchange(buffer->completed, nullptr);
     buffer.reset();
     completed();

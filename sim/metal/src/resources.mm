@@ -3,7 +3,6 @@
 #include <Block.h>
 
 #include "control.hpp"
-#include "hazards.hpp"
 #include "objects.h"
 
 using sim_metal::report;
@@ -96,12 +95,7 @@ NSError* sim_metal_error(NSString* domain, NSInteger code, const std::string& te
 }
 - (void)setSignaledValue:(uint64_t)value {
   if (value < _event->value()) report("event", "setSignaledValue: %lu below the present value", (unsigned long)value);
-  sim_metal::Clock known;
-  {
-    const std::lock_guard lock(sim_metal::device_lock());
-    known = sim_metal::host_clock();
-  }
-  _event->signal(value, known);
+  _event->signal(value, sim_metal::host_clock());
 }
 - (void)notifyListener:(MTLSharedEventListener*)listener
                atValue:(uint64_t)value
@@ -111,6 +105,7 @@ NSError* sim_metal_error(NSString* domain, NSInteger code, const std::string& te
   SimMetalEvent* event = [self retain];
   _event->when_reached(value, [event, copy](uint64_t now) {
     @autoreleasepool {
+      (void)event->_event->value();  // which the host has been told of
       copy(event, now);
     }
     Block_release(copy);
