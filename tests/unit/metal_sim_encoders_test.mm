@@ -149,21 +149,6 @@ TEST_F(SimMetalEncoders, CompletionHandlersRunOnceAndKeepWhatTheyCapture) {
   [token release];
 }
 
-TEST_F(SimMetalEncoders, ABufferFreedBeforeAnUnretainingCommandBufferRunsIsFound) {
-  @autoreleasepool {
-    id<MTLBuffer> a = [device newBufferWithLength:64 options:MTLResourceStorageModeShared];
-    id<MTLCommandBuffer> commands = [queue commandBufferWithUnretainedReferences];
-    id<MTLBlitCommandEncoder> e = [commands blitCommandEncoder];
-    [e fillBuffer:a range:NSMakeRange(0, 64) value:1];
-    [e endEncoding];
-    [a release];
-    [commands commit];
-    [commands waitUntilCompleted];
-    EXPECT_EQ([commands.error code], MTLCommandBufferErrorInvalidResource);
-  }
-  expect_finding("lifetime");
-}
-
 TEST_F(SimMetalEncoders, FaultsHitTheCallTheyWereAimedAt) {
   sim_metal::fail_call(1);
   id<MTLBuffer> first = [device newBufferWithLength:64 options:MTLResourceStorageModeShared];

@@ -179,6 +179,25 @@ TEST_F(SimMetalKernels, ArgumentBuffersReachOnlyResidentBuffersInTheDeclaredWay)
   expect_finding("usage");
 }
 
+TEST_F(SimMetalKernels, WhatIsBoundForAnotherKernelIsNotResident) {
+  id<MTLBuffer> x = buffer(64), y = buffer(64), arguments = buffer(256);
+  auto add = pipeline("add_pair");
+  auto encoder = argument_encoder("add_pair", 0);
+  [encoder setArgumentBuffer:arguments offset:0];
+  [encoder setBuffer:x offset:0 atIndex:0];
+  [encoder setBuffer:y offset:0 atIndex:1];
+  compute([&](id<MTLComputeCommandEncoder> e) {
+    const uint32_t n = 8;
+    [e setBuffer:x offset:0 atIndex:1];
+    [e setComputePipelineState:add];
+    [e setBuffer:arguments offset:0 atIndex:0];
+    [e setBytes:&n length:sizeof n atIndex:3];
+    [e useResource:y usage:MTLResourceUsageRead | MTLResourceUsageWrite];
+    [e dispatchThreadgroups:size(1) threadsPerThreadgroup:size(8)];
+  });
+  expect_finding("residency");
+}
+
 TEST_F(SimMetalKernels, ArgumentBuffersHoldArrays) {
   id<MTLBuffer> values = buffer(256), arguments = buffer(512), out = buffer(4);
   auto encoder = argument_encoder("sum_array", 0);

@@ -85,7 +85,7 @@ using sim_metal::report;
   sim_metal::with_counts([](Counts& c, uint64_t) { ++c.events; }, 0);
   auto& command = _buffer->commands.emplace_back();
   command.kind = kind;
-  command.event = ((SimMetalEvent*)event)->_event;
+  command.event = {((SimMetalEvent*)event)->_event, _buffer->retained};
   command.event_value = value;
 }
 - (void)encodeSignalEvent:(id<MTLEvent>)event value:(uint64_t)value {

@@ -19,13 +19,26 @@ namespace sim_metal {
 
 constexpr size_t max_buffer_bindings = 31;
 
-/// A use of a buffer by a command. Only a retaining command buffer keeps the memory alive.
-struct Use {
-  std::shared_ptr<Memory> strong;
-  std::weak_ptr<Memory> weak;
+/// What a command needs. Only a retaining command buffer keeps it alive.
+template <class T>
+class Held {
+ public:
+  Held() = default;
+  Held(const std::shared_ptr<T>& object, bool retain) : strong_(retain ? object : nullptr), weak_(object), set_(true) {}
+  std::shared_ptr<T> get() const { return strong_ ? strong_ : weak_.lock(); }
+  bool is_freed() const { return set_ && !strong_ && weak_.expired(); }
+
+ private:
+  std::shared_ptr<T> strong_;
+  std::weak_ptr<T> weak_;
+  bool set_ = false;
+};
+
+/// A use of a buffer by a command.
+struct Use : Held<Memory> {
+  using Held::Held;
   bool read = true;
   bool write = true;
-  std::shared_ptr<Memory> get() const { return strong ? strong : weak.lock(); }
 };
 
 struct Binding {
@@ -37,6 +50,12 @@ struct Binding {
 
 struct Fence {
   std::vector<uint64_t> encoders;  ///< serials of those it stands for; guarded by the device lock
+};
+
+struct Pipeline {
+  std::shared_ptr<msl::Library> library;
+  const msl::Kernel* kernel = nullptr;  ///< which is valid for ever: what was compiled once is kept
+  uint64_t max_threads = 0;
 };
 
 /// One encoder, as far as ordering is concerned.
@@ -75,11 +94,11 @@ struct Command {
   size_t a_offset = 0, b_offset = 0, size = 0;
   uint8_t value = 0;
 
-  std::shared_ptr<Event> event;
+  Held<Event> event;
   uint64_t event_value = 0;
-  std::shared_ptr<Fence> fence;
+  Held<Fence> fence;
 
-  std::shared_ptr<msl::Library> library;
+  Held<Pipeline> pipeline;
   const msl::Kernel* kernel = nullptr;
   std::shared_ptr<const DispatchState> state;
   std::shared_ptr<const BarrierState> barriers;
@@ -108,5 +127,8 @@ struct CommandBuffer {
 
 /// "dispatch of saxpy (command 3 of encoder 7)".
 std::string describe(const Command& command);
+
+/// What the command needs and was freed, "a bound buffer"; null if all is there.
+const char* freed_part(const Command& command);
 
 }  // namespace sim_metal

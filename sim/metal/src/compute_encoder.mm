@@ -32,19 +32,13 @@ bool is_index(NSUInteger index) {
 }  // namespace
 
 @implementation SimMetalComputeEncoder
-- (void)dealloc {
-  if (_parent->_buffer->retained) [_pipeline release];
-  [super dealloc];
-}
 - (MTLDispatchType)dispatchType {
   return _encoder->concurrent ? MTLDispatchTypeConcurrent : MTLDispatchTypeSerial;
 }
 - (void)setComputePipelineState:(id<MTLComputePipelineState>)state {
   if (![self isOpen:"setComputePipelineState:"]) return;
   if (state == nil) return report("compute", "setComputePipelineState: nil");
-  if (_parent->_buffer->retained) [state retain];
-  if (_parent->_buffer->retained) [_pipeline release];
-  _pipeline = (SimMetalPipeline*)state;
+  _pipeline = {((SimMetalPipeline*)state)->_pipeline, _parent->_buffer->retained};
 }
 - (void)setBytes:(const void*)bytes length:(NSUInteger)length atIndex:(NSUInteger)index {
   if (![self isOpen:"setBytes:"] || !is_index(index)) return;
@@ -75,7 +69,9 @@ bool is_index(NSUInteger index) {
   if (!_state || _state->bindings[index].kind != Binding::Kind::buffer) {
     return report("binding", "setBufferOffset: no buffer at index %lu", index);
   }
-  const uint64_t length = _state->bindings[index].use.get()->length();
+  const auto memory = _state->bindings[index].use.get();
+  if (!memory) return report("lifetime", "setBufferOffset: the buffer at index %lu was freed", index);
+  const uint64_t length = memory->length();
   if (offset >= length) return report("bounds", "setBufferOffset: offset %lu is past the end (%lu)", offset, length);
   unshared(_state).bindings[index].offset = offset;
 }
@@ -104,21 +100,23 @@ bool is_index(NSUInteger index) {
 /// A dispatch with the state as it is, or null.
 - (Command*)dispatch:(MTLSize)threads {
   if (![self isOpen:"a dispatch"]) return nullptr;
-  if (_pipeline == nil) {
-    report("compute", "a dispatch without a pipeline state");
+  const auto pipeline = _pipeline.get();
+  if (!pipeline) {
+    if (_pipeline.is_freed()) report("lifetime", "the pipeline state of a dispatch was freed");
+    if (!_pipeline.is_freed()) report("compute", "a dispatch without a pipeline state");
     return nullptr;
   }
   const NSUInteger product = threads.width * threads.height * threads.depth;
-  if (product == 0 || product > _pipeline->_max_threads) {
-    report("compute", "%lu threads a threadgroup, the pipeline takes 1 to %lu", product, _pipeline->_max_threads);
+  if (product == 0 || product > pipeline->max_threads) {
+    report("compute", "%lu threads a threadgroup, the pipeline takes 1 to %lu", product, pipeline->max_threads);
     return nullptr;
   }
   sim_metal::with_counts([](Counts& c, uint64_t) { ++c.dispatches; }, 0);
   if (!_state) _state = std::make_shared<sim_metal::DispatchState>();
   if (!_barriers) _barriers = std::make_shared<sim_metal::BarrierState>();
   Command& command = [self add:Command::Kind::dispatch];
-  command.library = _pipeline->_library;
-  command.kernel = _pipeline->_kernel;
+  command.pipeline = _pipeline;
+  command.kernel = pipeline->kernel;
   command.state = _state;
   command.barriers = _barriers;
   command.threads = three(threads);

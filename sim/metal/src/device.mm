@@ -160,12 +160,9 @@ SimMetalLibrary* make_library(SimMetalDevice* device, const std::string& source,
   auto* from = (SimMetalFunction*)function;
   SimMetalPipeline* pipeline = [SimMetalPipeline new];
   pipeline->_device = self;
-  pipeline->_library = from->_library;
-  pipeline->_kernel = from->_kernel;
-  pipeline->_max_threads = sim_metal::settings().max_threads_per_pipeline;
-  if (from->_kernel->max_threads > 0) {
-    pipeline->_max_threads = std::min<NSUInteger>(pipeline->_max_threads, (NSUInteger)from->_kernel->max_threads);
-  }
+  uint64_t max_threads = sim_metal::settings().max_threads_per_pipeline;
+  if (from->_kernel->max_threads > 0) max_threads = std::min(max_threads, (uint64_t)from->_kernel->max_threads);
+  pipeline->_pipeline = std::make_shared<sim_metal::Pipeline>(from->_library, from->_kernel, max_threads);
   return pipeline;
 }
 - (id<MTLEvent>)newEvent {

@@ -19,9 +19,7 @@ using sim_metal::Use;
 }
 - (Use)use:(id<MTLResource>)resource read:(bool)read write:(bool)write {
   const auto& memory = ((SimMetalBuffer*)resource)->_memory;
-  Use use;
-  if (_parent->_buffer->retained) use.strong = memory;
-  use.weak = memory;
+  Use use(memory, _parent->_buffer->retained);
   use.read = read;
   use.write = write;
   return use;
@@ -63,7 +61,7 @@ using sim_metal::Use;
   if (fence == nil) return report("fence", "updateFence: nil");
   sim_metal::with_counts([](sim_metal::Counts& c, uint64_t) { ++c.fences; }, 0);
   ++_encoder->updates;
-  [self add:Command::Kind::update_fence].fence = ((SimMetalFence*)fence)->_fence;
+  [self add:Command::Kind::update_fence].fence = {((SimMetalFence*)fence)->_fence, _parent->_buffer->retained};
 }
 - (void)waitForFence:(id<MTLFence>)fence {
   if (![self isOpen:"waitForFence:"]) return;
@@ -72,7 +70,7 @@ using sim_metal::Use;
   if (_index != static_cast<int>(_encoder->waits)) report("fence", "waitForFence: after other commands");
   ++_encoder->waits;
   sim_metal::with_counts([](sim_metal::Counts& c, uint64_t) { ++c.fences; }, 0);
-  [self add:Command::Kind::wait_fence].fence = ((SimMetalFence*)fence)->_fence;
+  [self add:Command::Kind::wait_fence].fence = {((SimMetalFence*)fence)->_fence, _parent->_buffer->retained};
 }
 @end
 

@@ -126,7 +126,7 @@ namespace msl = sim_metal::msl;
 
 @implementation SimMetalPipeline
 - (NSUInteger)maxTotalThreadsPerThreadgroup {
-  return _max_threads;
+  return _pipeline->max_threads;
 }
 - (NSUInteger)threadExecutionWidth {
   return 32;

@@ -26,11 +26,22 @@ const std::string* intern(const char* name) {
   return &*names->emplace(name).first;
 }
 
+const char* name_of(Command::Kind kind) {
+  switch (kind) {
+    case Command::Kind::fill: return "fillBuffer";
+    case Command::Kind::copy: return "copyFromBuffer";
+    case Command::Kind::dispatch: return "dispatch of ";
+    case Command::Kind::signal: return "encodeSignalEvent";
+    case Command::Kind::wait: return "encodeWaitForEvent";
+    case Command::Kind::update_fence: return "updateFence";
+    case Command::Kind::wait_fence: return "waitForFence";
+  }
+  return "";
+}
+
 std::string describe(Command::Kind kind, const std::string& kernel, int index, uint64_t encoder) {
-  const char* what = kind == Command::Kind::fill   ? "fillBuffer"
-                     : kind == Command::Kind::copy ? "copyFromBuffer"
-                                                   : "dispatch of ";
-  return what + kernel + " (command " + std::to_string(index) + " of encoder " + std::to_string(encoder) + ")";
+  if (encoder == 0) return name_of(kind);
+  return name_of(kind) + kernel + " (command " + std::to_string(index) + " of encoder " + std::to_string(encoder) + ")";
 }
 std::string describe(uint32_t id) {
   const Seen& seen = history()[id];

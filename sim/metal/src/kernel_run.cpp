@@ -69,13 +69,13 @@ class DispatchRun {
   }
 
  private:
-  Memory* keep(const Use& use, const char* what);
+  Memory* keep(const Use& use);
   bool resolve_counts();
   bool resolve_bindings();
   bool resolve_residents();
   bool check_parameters();
   bool check_buffer(const msl::Parameter& parameter);
-  bool is_written(size_t index) const;
+  const msl::Parameter* find_parameter(msl::Parameter::Kind kind, size_t index) const;
   void run_groups();
   void run_group(uint32_t linear);
   void run_plain(uint32_t linear);
@@ -97,21 +97,15 @@ class DispatchRun {
   std::optional<Fibers> fibers_;
 };
 
-Memory* DispatchRun::keep(const Use& use, const char* what) {
-  auto memory = use.get();
-  if (!memory) {
-    const std::string text = std::string(what) + " of " + describe(command_) + " was freed before the device used it";
-    report("lifetime", "%s", text.c_str());
-    buffer_.fail(9, text);
-    return nullptr;
-  }
-  kept_.push_back(memory);
-  return memory.get();
+/// Null if it is freed at this moment, which is found when the command buffer is over.
+Memory* DispatchRun::keep(const Use& use) {
+  kept_.push_back(use.get());
+  return kept_.back().get();
 }
 
 bool DispatchRun::resolve_counts() {
   if (!command_.is_indirect) return true;
-  Memory* counts = keep(command_.a, "the indirect buffer");
+  Memory* counts = keep(command_.a);
   if (counts == nullptr) return false;
   touch({command_, *counts, command_.a_offset, 12, false, false, 0});
   if (is_written_in_encoder(command_, *counts, command_.a_offset, 12)) {
@@ -122,24 +116,26 @@ bool DispatchRun::resolve_counts() {
   return true;
 }
 
-bool DispatchRun::is_written(size_t index) const {
+/// The parameter whose argument lies at this index, or null: what is bound there for other kernels is out of reach.
+const msl::Parameter* DispatchRun::find_parameter(msl::Parameter::Kind kind, size_t index) const {
   for (int i = 0; i < command_.kernel->parameter_count; ++i) {
     const auto& p = command_.kernel->parameters[i];
-    if (p.kind == msl::Parameter::buffer && p.index == static_cast<int>(index) && p.is_const == 0) return true;
+    if (p.kind == kind && p.index == static_cast<int>(index)) return &p;
   }
-  return false;
+  return nullptr;
 }
 
 bool DispatchRun::resolve_bindings() {
   bytes_.reserve(2 * max_buffer_bindings);
   for (size_t i = 0; i < max_buffer_bindings; ++i) {
     const Binding& binding = state_.bindings[i];
-    if (binding.kind == Binding::Kind::buffer) {
-      Memory* memory = keep(binding.use, "a bound buffer");
+    const auto* parameter = find_parameter(msl::Parameter::buffer, i);
+    if (parameter != nullptr && binding.kind == Binding::Kind::buffer) {
+      Memory* memory = keep(binding.use);
       if (memory == nullptr) return false;
       buffers_[i] = memory->base() + binding.offset;
-      x_.add_reach(memory, true, is_written(i));
-    } else if (binding.kind == Binding::Kind::bytes) {
+      x_.add_reach(memory, true, parameter->is_const == msl::Parameter::no);
+    } else if (parameter != nullptr && binding.kind == Binding::Kind::bytes) {
       bytes_.push_back(binding.bytes);
       buffers_[i] = bytes_.back().data();
       x_.allow(bytes_.back().data(), bytes_.back().size());
@@ -154,7 +150,7 @@ bool DispatchRun::resolve_bindings() {
 
 bool DispatchRun::resolve_residents() {
   for (const Use& use : state_.resident) {
-    Memory* memory = keep(use, "a resident buffer");
+    Memory* memory = keep(use);
     if (memory == nullptr) return false;
     x_.add_reach(memory, use.read, use.write);
   }

@@ -56,9 +56,7 @@
 
 @interface SimMetalPipeline : SimMetalObject <MTLComputePipelineState> {
  @public
-  std::shared_ptr<sim_metal::msl::Library> _library;
-  const sim_metal::msl::Kernel* _kernel;
-  NSUInteger _max_threads;
+  std::shared_ptr<sim_metal::Pipeline> _pipeline;
 }
 @end
 
@@ -112,7 +110,7 @@ struct SimMetalOpenBuffers {
 
 @interface SimMetalComputeEncoder : SimMetalEncoder <MTLComputeCommandEncoder> {
  @public
-  SimMetalPipeline* _pipeline;
+  sim_metal::Held<sim_metal::Pipeline> _pipeline;
   std::shared_ptr<sim_metal::DispatchState> _state;    ///< copied before a change once a dispatch has it
   std::shared_ptr<sim_metal::BarrierState> _barriers;  ///< likewise
 }

@@ -17,6 +17,7 @@ namespace {
 
 std::atomic<uint32_t> next_queue{1};
 std::atomic<uint64_t> next_encoder{1};
+constexpr int64_t invalid_resource = 9;  ///< MTLCommandBufferErrorInvalidResource
 
 /// Commands that nothing in their encoder orders: they run in any order.
 bool same_phase(const Command& a, const Command& b) {
@@ -24,14 +25,20 @@ bool same_phase(const Command& a, const Command& b) {
          *a.barriers == *b.barriers;
 }
 
-void run_blit(Command& command, CommandBuffer& buffer) {
+/// True if all is there that the command needs.
+bool check_lifetimes(const Command& command, CommandBuffer& buffer) {
+  const char* freed = freed_part(command);
+  if (freed == nullptr) return true;
+  const std::string text = std::string(freed) + " of " + describe(command) + " was freed before the device was done";
+  report("lifetime", "%s", text.c_str());
+  buffer.fail(invalid_resource, text);
+  return false;
+}
+
+void run_blit(Command& command) {
   const auto a = command.a.get();
   const auto b = command.kind == Command::Kind::copy ? command.b.get() : a;
-  if (!a || !b) {
-    const std::string text = "a buffer of " + describe(command) + " was freed before the device used it";
-    report("lifetime", "%s", text.c_str());
-    return buffer.fail(9, text);
-  }
+  if (!a || !b) return;  // freed at this moment: found when the command buffer is over
   if (command.kind == Command::Kind::fill) {
     touch({command, *a, command.a_offset, command.size, true, false, 0});
     std::memset(a->base() + command.a_offset, command.value, command.size);
@@ -42,10 +49,10 @@ void run_blit(Command& command, CommandBuffer& buffer) {
   std::memmove(b->base() + command.b_offset, a->base() + command.a_offset, command.size);
 }
 
-void wait_for_event(Command& command, CommandBuffer& buffer) {
+void wait_for_event(Event& event, Command& command, CommandBuffer& buffer) {
   const auto timeout = std::chrono::milliseconds(settings().event_timeout_ms);
   Clock known;
-  if (!command.event->wait(command.event_value, timeout, known)) {
+  if (!event.wait(command.event_value, timeout, known)) {
     const std::string text = "timed out waiting for event value " + std::to_string(command.event_value);
     report("deadlock", "%s", text.c_str());
     return buffer.fail(2, text);
@@ -53,15 +60,20 @@ void wait_for_event(Command& command, CommandBuffer& buffer) {
   buffer.known.join(known);
 }
 
-void signal_event(const Command& command, CommandBuffer& buffer, uint32_t queue) {
+void signal_event(Event& event, const Command& command, CommandBuffer& buffer, uint32_t queue) {
   Clock known = buffer.known;
   known.reach(queue, buffer.last_encoder);
-  command.event->signal(command.event_value, known);
+  event.signal(command.event_value, known);
 }
 
-void wait_for_fence(const Command& command) {
+void run_fence(Fence& fence, Command& command) {
   auto& fenced = command.encoder->fenced;
-  fenced.insert(fenced.end(), command.fence->encoders.begin(), command.fence->encoders.end());
+  if (command.kind == Command::Kind::wait_fence) {
+    fenced.insert(fenced.end(), fence.encoders.begin(), fence.encoders.end());
+    return;
+  }
+  fence.encoders = fenced;
+  fence.encoders.push_back(command.encoder->serial);
 }
 
 void run_work(Command& command, CommandBuffer& buffer) {
@@ -70,10 +82,9 @@ void run_work(Command& command, CommandBuffer& buffer) {
   buffer.last_encoder = std::max(buffer.last_encoder, command.encoder->serial);
   switch (command.kind) {
     case Command::Kind::update_fence:
-      command.fence->encoders = command.encoder->fenced;
-      command.fence->encoders.push_back(command.encoder->serial);
+    case Command::Kind::wait_fence:
+      if (const auto fence = command.fence.get()) run_fence(*fence, command);
       break;
-    case Command::Kind::wait_fence: wait_for_fence(command); break;
     case Command::Kind::dispatch:
       begin_command(command);
       run_dispatch(command, buffer);
@@ -81,7 +92,7 @@ void run_work(Command& command, CommandBuffer& buffer) {
     case Command::Kind::fill:
     case Command::Kind::copy:
       begin_command(command);
-      run_blit(command, buffer);
+      run_blit(command);
       break;
     case Command::Kind::signal:
     case Command::Kind::wait: break;
@@ -89,9 +100,11 @@ void run_work(Command& command, CommandBuffer& buffer) {
 }
 
 void run_command(Command& command, CommandBuffer& buffer, uint32_t queue) {
-  if (command.kind == Command::Kind::signal) return signal_event(command, buffer, queue);
-  if (command.kind == Command::Kind::wait) return wait_for_event(command, buffer);
-  run_work(command, buffer);
+  if (!check_lifetimes(command, buffer)) return;
+  const auto event = command.event.get();
+  if (event && command.kind == Command::Kind::signal) return signal_event(*event, command, buffer, queue);
+  if (event) return wait_for_event(*event, command, buffer);
+  if (command.encoder) run_work(command, buffer);
 }
 
 void run_buffer(CommandBuffer& buffer, uint32_t queue) {
@@ -107,6 +120,10 @@ void run_buffer(CommandBuffer& buffer, uint32_t queue) {
       if (buffer.error.empty()) run_command(commands[i], buffer, queue);
     }
     begin = end;
+  }
+  if (buffer.retained || buffer.error_code == invalid_resource) return;
+  for (const Command& command : commands) {
+    if (!check_lifetimes(command, buffer)) return;
   }
 }
 
