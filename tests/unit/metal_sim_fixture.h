@@ -47,3 +47,6 @@ struct SetBytes {
 };
 void set_bytes(id<MTLComputeCommandEncoder> encoder, id<MTLComputePipelineState> pipeline, id<MTLBuffer> buffer,
                SetBytes what);
+/// Reads those bytes into another buffer: kernel get_bytes.
+void get_bytes(id<MTLComputeCommandEncoder> encoder, id<MTLComputePipelineState> pipeline, id<MTLBuffer> from,
+               id<MTLBuffer> to, SetBytes what);

@@ -13,6 +13,10 @@ struct SetBytes { uint offset, count, value; };
 kernel void set_bytes(device uchar* out [[buffer(0)]], constant SetBytes& s [[buffer(1)]], uint id [[ID]]) {
   if (id < s.count) out[s.offset + id] = uchar(s.value);
 }
+kernel void get_bytes(device const uchar* in [[buffer(0)]], constant SetBytes& s [[buffer(1)]],
+                      device uchar* out [[buffer(2)]], uint id [[ID]]) {
+  if (id < s.count) out[id] = in[s.offset + id];
+}
 struct Pair { device const uint* x [[id(0)]]; device uint* y [[id(1)]]; };
 kernel void add_pair(constant Pair& pair [[buffer(0)]], constant uint& n [[buffer(3)]], uint2 id [[ID]]) {
   if (id.x < n) pair.y[id.x] += pair.x[id.x];
@@ -142,6 +146,12 @@ void SimMetal::expect_finding(const char* rule) {
 }
 void SimMetal::expect_no_finding() {
   for (const auto& finding : sim_metal::take_findings()) ADD_FAILURE() << finding;
+}
+
+void get_bytes(id<MTLComputeCommandEncoder> encoder, id<MTLComputePipelineState> pipeline, id<MTLBuffer> from,
+               id<MTLBuffer> to, SetBytes what) {
+  [encoder setBuffer:to offset:0 atIndex:2];
+  set_bytes(encoder, pipeline, from, what);
 }
 
 void set_bytes(id<MTLComputeCommandEncoder> encoder, id<MTLComputePipelineState> pipeline, id<MTLBuffer> buffer,

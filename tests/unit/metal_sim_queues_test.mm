@@ -149,6 +149,23 @@ TEST_F(SimMetalQueues, AWaitForAnEarlierValueDoesNotCoverALaterSignal) {
   [event release];
 }
 
+TEST_F(SimMetalQueues, AReaderOfOneQueueIsNotHiddenByOneOfTheOther) {
+  auto get = pipeline("get_bytes");
+  for (id<MTLCommandQueue> on : {queue, second}) {
+    id<MTLBuffer> to = buffer(64);
+    run_unasked([&] {
+      id<MTLCommandBuffer> commands = [on commandBuffer];
+      id<MTLComputeCommandEncoder> e = [commands computeCommandEncoder];
+      get_bytes(e, get, memory, to, {0, 64, 0});
+      [e endEncoding];
+      return commands;
+    });
+  }
+  expect_no_finding();
+  write_and_wait(second);
+  expect_finding("hazard");
+}
+
 TEST_F(SimMetalQueues, WhatACommandBufferWaitsForTheNextOnesOfItsQueueComeAfter) {
   id<MTLSharedEvent> event = [device newSharedEvent];
   run_unasked([&] {

@@ -72,15 +72,7 @@ bool is_race(uint32_t first, uint32_t second) {
   return !same_group || same_phase;
 }
 
-/// Would a later write have to wait longer for the read that is noted than for this one?
-bool is_later_read(uint32_t noted, const Command& command) {
-  if (noted == 0 || noted == command.id) return false;
-  const Seen& seen = history()[noted];
-  if (seen.queue != command.encoder->queue) return false;
-  return seen.encoder == command.encoder->serial ? seen.index > command.index : seen.encoder > command.encoder->serial;
-}
-
-/// Answers of is_ordered for the command at hand: neighbouring bytes mostly have the same history.
+/// An answer about the command at hand and another: neighbouring bytes mostly have the same history.
 struct Memo {
   uint32_t id = 0;
   bool yes = true;
@@ -99,14 +91,43 @@ void report_race(const Touch& t, size_t byte) {
   report("race", "two threads of %s touch byte %zu of %s", describe(t.command).c_str(), byte, t.memory.name().c_str());
 }
 
+/// Does each later write that comes after this read come after the one that is noted, too?
+bool stands_for(const Touch& t, uint32_t noted) {
+  if (noted == 0 || noted == t.command.id) return true;
+  return history()[noted].encoder == t.command.encoder->serial || is_ordered(noted, t.command, t.memory);
+}
+
+/// Of one byte, which nothing has written since.
+void note_read(const Touch& t, Shadow& s, size_t byte, bool stands_for_noted) {
+  if (!stands_for_noted) {
+    auto& more = t.memory.more_readers[byte];
+    std::erase_if(more, [&](uint32_t noted) { return stands_for(t, noted); });
+    more.push_back(s.read_command);
+  }
+  s.read_command = t.command.id;
+  s.read_thread = t.thread;
+}
+
+/// A read that this write does not come after, or 0.
+uint32_t unordered_reader(const Touch& t, const Shadow& s, size_t byte, Memo& reader) {
+  if (!is_ordered(reader, s.read_command, t)) return s.read_command;
+  if (t.memory.more_readers.empty()) return 0;
+  const auto more = t.memory.more_readers.find(byte);
+  if (more == t.memory.more_readers.end()) return 0;
+  for (const uint32_t noted : more->second) {
+    if (!is_ordered(reader, noted, t)) return noted;
+  }
+  return 0;
+}
+
 /// True if something was found.
 bool check_byte(const Touch& t, const Shadow& s, size_t byte, Memo& writer, Memo& reader) {
   if (!is_ordered(writer, s.write_command, t)) {
     report_hazard(t, byte, s.write_command, "writes");
     return true;
   }
-  if (t.write && !is_ordered(reader, s.read_command, t)) {
-    report_hazard(t, byte, s.read_command, "reads");
+  if (const uint32_t noted = t.write ? unordered_reader(t, s, byte, reader) : 0; noted != 0) {
+    report_hazard(t, byte, noted, "reads");
     return true;
   }
   if (t.atomic || t.thread == 0) return false;
@@ -143,20 +164,18 @@ bool is_written_in_encoder(const Command& command, Memory& memory, size_t offset
 }
 
 void touch(const Touch& t) {
-  Memo writer, reader, later;
+  Memo writer, reader, noted;
   bool told = false;
   for (size_t byte = t.offset; byte < t.offset + t.size; ++byte) {
     Shadow& s = t.memory.shadow(byte);
     if (!told) told = check_byte(t, s, byte, writer, reader);
     if (t.write) {
-      s.write_command = t.command.id;
-      s.write_thread = t.thread;
+      s = {t.command.id, t.thread, 0, 0};  // which comes after the reads so far, or they have been told of
+      if (!t.memory.more_readers.empty()) t.memory.more_readers.erase(byte);
       continue;
     }
-    if (s.read_command != later.id) later = {s.read_command, is_later_read(s.read_command, t.command)};
-    if (later.id != 0 && later.yes) continue;
-    s.read_command = t.command.id;
-    s.read_thread = t.thread;
+    if (s.read_command != noted.id) noted = {s.read_command, stands_for(t, s.read_command)};
+    note_read(t, s, byte, noted.yes);
   }
 }
 

@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace sim_metal {
 
-/// The last accesses of one byte: command ids (0 is none) and kernel threads.
+/// The last write of one byte and a read since: command ids (0 is none) and kernel threads.
 struct Shadow {
   uint32_t write_command;
   uint32_t write_thread;
@@ -36,6 +38,7 @@ class Memory {
   std::string name() const;
 
   bool untracked = false;
+  std::map<size_t, std::vector<uint32_t>> more_readers;  ///< of a byte: those that the one noted does not come after
   std::string label;
   std::function<void()> on_free;
 
