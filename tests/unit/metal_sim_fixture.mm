@@ -17,6 +17,17 @@ kernel void get_bytes(device const uchar* in [[buffer(0)]], constant SetBytes& s
                       device uchar* out [[buffer(2)]], uint id [[ID]]) {
   if (id < s.count) out[id] = in[s.offset + id];
 }
+kernel void fill_words(device uint* out [[buffer(0)]], constant SetBytes& s [[buffer(1)]], uint id [[ID]]) {
+  if (id < (s.offset % 4 + s.count + 3) / 4) out[s.offset / 4 + id] = s.value * 0x01010101u;
+}
+kernel void merge_words(device uint* out [[buffer(0)]], constant SetBytes& s [[buffer(1)]], uint id [[ID]]) {
+  uint keep = 0xffffffffu;
+  for (uint byte = 0; byte < 4; ++byte) {
+    uint at = (s.offset / 4 + id) * 4 + byte;
+    if (at >= s.offset && at < s.offset + s.count) keep &= ~(0xffu << 8 * byte);
+  }
+  if (keep != 0xffffffffu) out[s.offset / 4 + id] = (out[s.offset / 4 + id] & keep) | (s.value * 0x01010101u & ~keep);
+}
 struct Pair { device const uint* x [[id(0)]]; device uint* y [[id(1)]]; };
 kernel void add_pair(constant Pair& pair [[buffer(0)]], constant uint& n [[buffer(3)]], uint2 id [[ID]]) {
   if (id.x < n) pair.y[id.x] += pair.x[id.x];

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The software Metal: every kind of conflict that nothing orders is found, and none that is ordered.
+#include <algorithm>
+#include <array>
+
 #include "metal_sim_fixture.h"
 
 namespace {
@@ -240,4 +243,54 @@ TEST_F(SimMetalHazards, AWriteThatWaitedForReadersStandsForThem) {
     encode(commands, write(loose, 0, 64), {fences[2]}, nil);
   });
   expect_no_finding();
+}
+
+// What others publish: fills in whole words, and words that keep the bytes beside the range.
+TEST_F(SimMetalHazards, AFillInWordsOverwritesItsNeighboursOrRacesWithTheirFills) {
+  const auto fill = [&](const char* kernel, const std::vector<uint32_t>& offsets) {
+    auto words = pipeline(kernel);
+    std::memset([a contents], 0xAA, 4);
+    compute([&](id<MTLComputeCommandEncoder> e) {
+      for (const uint32_t offset : offsets) set_bytes(e, words, a, {offset, 1, 0x55});
+    });
+    const auto* bytes = static_cast<const uint8_t*>([a contents]);
+    return std::vector<uint32_t>(bytes, bytes + 4);
+  };
+  EXPECT_EQ(fill("fill_words", {1}), (std::vector<uint32_t>{0x55, 0x55, 0x55, 0x55}));
+  EXPECT_EQ(fill("merge_words", {1}), (std::vector<uint32_t>{0xAA, 0x55, 0xAA, 0xAA}));
+  EXPECT_EQ(fill("set_bytes", {1, 2}), (std::vector<uint32_t>{0xAA, 0x55, 0x55, 0xAA}));
+  expect_no_finding();
+  fill("merge_words", {1, 2});
+  expect_finding("hazard");
+}
+
+TEST_F(SimMetalHazards, ASeedDecidesWhatMetalLeavesUnordered) {
+  /// The last of two unordered writes, for each of 20 seeds.
+  const auto last_of = [&](const Compute& encode) {
+    std::vector<uint32_t> last;
+    for (uint32_t seed = 1; seed <= 20; ++seed) {
+      sim_metal::configure({.seed = seed});
+      compute(encode);
+      last.push_back(*static_cast<const uint32_t*>([a contents]));
+    }
+    sim_metal::take_findings();
+    return last;
+  };
+  const auto race = [&](NSUInteger groups, NSUInteger threads) -> Compute {
+    return [=, this, state = pipeline("race")](id<MTLComputeCommandEncoder> e) {
+      [e setComputePipelineState:state];
+      [e setBuffer:a offset:0 atIndex:0];
+      [e dispatchThreadgroups:MTLSizeMake(groups, 1, 1) threadsPerThreadgroup:MTLSizeMake(threads, 1, 1)];
+    };
+  };
+  const Compute dispatches = [&](id<MTLComputeCommandEncoder> e) {
+    set_bytes(e, set, a, {0, 1, 0});
+    set_bytes(e, set, a, {0, 1, 1});
+  };
+  for (const Compute& two : {dispatches, race(2, 1), race(1, 2)}) {
+    const auto last = last_of(two);
+    EXPECT_NE(std::ranges::count(last, 0U), 0);
+    EXPECT_NE(std::ranges::count(last, 1U), 0);
+    EXPECT_EQ(last_of(two), last) << "the same seed gives the same order";
+  }
 }

@@ -57,7 +57,10 @@ Range own_stack() {
 class DispatchRun {
  public:
   DispatchRun(Command& command, CommandBuffer& buffer)
-      : command_(command), buffer_(buffer), state_(*command.state), random_(settings().seed * 7919 + command.id) {
+      : command_(command),
+        buffer_(buffer),
+        state_(*command.state),
+        random_(settings().seed * 7919 + static_cast<uint32_t>(command.index)) {
     x_.command = &command;
   }
   void run() {
