@@ -2,7 +2,22 @@
 // The software Metal: blits, misuse of encoders and command buffers, events, faults.
 #include "metal_sim_fixture.h"
 
-using SimMetalEncoders = SimMetal;
+namespace {
+
+class SimMetalEncoders : public SimMetal {
+ protected:
+  using Blit = std::function<void(id<MTLBlitCommandEncoder>)>;
+  /// One call beside a blit that is in order.
+  void blit_beside(const Blit& call) {
+    id<MTLBuffer> other = buffer(64);
+    blit([&](id<MTLBlitCommandEncoder> e) {
+      [e fillBuffer:other range:NSMakeRange(0, 4) value:1];
+      call(e);
+    });
+  }
+};
+
+}  // namespace
 
 TEST_F(SimMetalEncoders, BlitsFillAndCopyTheirBytesOnly) {
   id<MTLBuffer> a = buffer(64), b = buffer(64);
@@ -24,44 +39,70 @@ TEST_F(SimMetalEncoders, BlitsFillAndCopyTheirBytesOnly) {
 
 TEST_F(SimMetalEncoders, MacBlitsNeedMultiplesOfFourAndAppleOnesDoNot) {
   id<MTLBuffer> a = buffer(64), b = buffer(64);
-  const auto unaligned = [&](id<MTLBlitCommandEncoder> e) {
-    [e fillBuffer:a range:NSMakeRange(2, 8) value:1];
-    [e copyFromBuffer:a sourceOffset:0 toBuffer:b destinationOffset:1 size:4];
-    [e fillBuffer:a range:NSMakeRange(0, 4) value:1];
+  const auto fill = [&](NSUInteger offset, NSUInteger size) -> Blit {
+    return [=](id<MTLBlitCommandEncoder> e) { [e fillBuffer:a range:NSMakeRange(offset, size) value:1]; };
   };
-  blit(unaligned);
-  expect_finding("alignment");
-  sim_metal::Settings apple;
-  apple.alignment = sim_metal::AlignmentRule::apple;
-  sim_metal::configure(apple);
-  blit(unaligned);
-  expect_no_finding();
+  const auto copy = [&](NSUInteger from, NSUInteger to, NSUInteger size) -> Blit {
+    return [=](id<MTLBlitCommandEncoder> e) {
+      [e copyFromBuffer:a sourceOffset:from toBuffer:b destinationOffset:to size:size];
+    };
+  };
+  for (const Blit& unaligned : {fill(2, 8), fill(4, 6), copy(1, 0, 4), copy(0, 2, 4), copy(0, 0, 3)}) {
+    sim_metal::configure({.alignment = sim_metal::AlignmentRule::mac});
+    blit_beside(unaligned);
+    expect_finding("alignment");
+    sim_metal::configure({.alignment = sim_metal::AlignmentRule::apple});
+    blit_beside(unaligned);
+    expect_no_finding();
+  }
 }
 
 TEST_F(SimMetalEncoders, BlitsPastTheEndAreFound) {
-  id<MTLBuffer> a = buffer(64);
-  blit([&](id<MTLBlitCommandEncoder> e) {
-    [e fillBuffer:a range:NSMakeRange(0, 4) value:1];
-    [e fillBuffer:a range:NSMakeRange(60, 8) value:1];
-    [e copyFromBuffer:a sourceOffset:0 toBuffer:a destinationOffset:32 size:64];
-  });
-  expect_finding("bounds");
+  id<MTLBuffer> a = buffer(64), b = buffer(64);
+  const auto expect_found = [&](const Blit& call) {
+    blit_beside(call);
+    expect_finding("bounds");
+  };
+  constexpr NSUInteger last = NSUIntegerMax - 3;  // the end would be past what 64 bits hold
+  for (const auto& [offset, size] : {std::pair<NSUInteger, NSUInteger>{60, 8}, {4, last}, {last, 8}, {68, 4}}) {
+    expect_found([&](id<MTLBlitCommandEncoder> e) { [e fillBuffer:a range:NSRange{offset, size} value:1]; });
+    expect_found([&](id<MTLBlitCommandEncoder> e) {
+      [e copyFromBuffer:a sourceOffset:offset toBuffer:b destinationOffset:0 size:size];
+    });
+    expect_found([&](id<MTLBlitCommandEncoder> e) {
+      [e copyFromBuffer:b sourceOffset:0 toBuffer:a destinationOffset:offset size:size];
+    });
+  }
 }
 
-TEST_F(SimMetalEncoders, OverlappingAndEmptyBlitsAreFound) {
+TEST_F(SimMetalEncoders, OverlappingEmptyAndNilBlitsAreFound) {
   id<MTLBuffer> a = buffer(64);
-  blit([&](id<MTLBlitCommandEncoder> e) {
-    [e fillBuffer:a range:NSMakeRange(0, 4) value:1];
-    [e copyFromBuffer:a sourceOffset:0 toBuffer:a destinationOffset:4 size:8];
-    [e fillBuffer:a range:NSMakeRange(0, 0) value:1];
-  });
-  expect_finding("blit");
+  const auto expect_found = [&](const Blit& call) {
+    blit_beside(call);
+    expect_finding("blit");
+  };
+  const auto copy = [&](NSUInteger from, NSUInteger to, NSUInteger size) -> Blit {
+    return [=](id<MTLBlitCommandEncoder> e) {
+      [e copyFromBuffer:a sourceOffset:from toBuffer:a destinationOffset:to size:size];
+    };
+  };
+  expect_found(copy(0, 4, 8));
+  expect_found(copy(4, 0, 8));
+  expect_found(copy(0, 32, 0));
+  expect_found([&](id<MTLBlitCommandEncoder> e) { [e fillBuffer:a range:NSMakeRange(0, 0) value:1]; });
+  expect_found([&](id<MTLBlitCommandEncoder> e) { [e fillBuffer:nil range:NSMakeRange(0, 4) value:1]; });
+  for (id<MTLBuffer> from : {a, id<MTLBuffer>(nil)}) {
+    expect_found([&](id<MTLBlitCommandEncoder> e) {
+      [e copyFromBuffer:from sourceOffset:0 toBuffer:from == nil ? a : nil destinationOffset:0 size:4];
+    });
+  }
+  blit_beside(copy(0, 8, 8));
+  expect_no_finding();
 }
 
 TEST_F(SimMetalEncoders, EncodersAreEndedOnceAndNotUsedAfterwards) {
   id<MTLBuffer> a = buffer(64);
-  @autoreleasepool {
-    id<MTLCommandBuffer> commands = [queue commandBuffer];
+  run([&](id<MTLCommandBuffer> commands) {
     id<MTLBlitCommandEncoder> e = [commands blitCommandEncoder];
     [e fillBuffer:a range:NSMakeRange(0, 4) value:1];
     [e endEncoding];
@@ -69,7 +110,13 @@ TEST_F(SimMetalEncoders, EncodersAreEndedOnceAndNotUsedAfterwards) {
     expect_finding("encoder");
     [e fillBuffer:a range:NSMakeRange(0, 4) value:1];
     expect_finding("encoder");
-    (void)[commands blitCommandEncoder];
+  });
+}
+
+TEST_F(SimMetalEncoders, EncodersThatAreNeverEndedAreFound) {
+  id<MTLBuffer> a = buffer(64);
+  @autoreleasepool {
+    [[[queue commandBuffer] blitCommandEncoder] fillBuffer:a range:NSMakeRange(0, 4) value:1];
   }
   expect_finding("encoder");
 }
@@ -77,28 +124,6 @@ TEST_F(SimMetalEncoders, EncodersAreEndedOnceAndNotUsedAfterwards) {
 TEST_F(SimMetalEncoders, EmptyEncodersAreFound) {
   run([&](id<MTLCommandBuffer> commands) { [[commands computeCommandEncoder] endEncoding]; });
   expect_finding("encoder");
-}
-
-TEST_F(SimMetalEncoders, CommandBuffersTakeOneEncoderAtATimeAndOneCommit) {
-  id<MTLBuffer> a = buffer(64);
-  id<MTLEvent> event = [device newEvent];
-  @autoreleasepool {
-    id<MTLCommandBuffer> commands = [queue commandBuffer];
-    id<MTLBlitCommandEncoder> e = [commands blitCommandEncoder];
-    [commands encodeSignalEvent:event value:9];
-    expect_finding("command buffer");
-    (void)[commands computeCommandEncoder];
-    expect_finding("command buffer");
-    [commands commit];
-    expect_finding("command buffer");
-    [e fillBuffer:a range:NSMakeRange(0, 4) value:1];
-    [e endEncoding];
-    [commands commit];
-    [commands commit];
-    [commands waitUntilCompleted];
-  }
-  [event release];
-  expect_finding("command buffer");
 }
 
 TEST_F(SimMetalEncoders, AnEventThatNobodySignalsIsADeadlock) {

@@ -56,6 +56,24 @@ kernel void half_barrier(device uint* out [[buffer(0)]], uint lane [[thread_inde
   if (lane < 3) threadgroup_barrier(mem_flags::mem_none);
   out[lane] = lane;
 }
+kernel void read_at(device uchar* d [[buffer(0)]], constant uchar* c [[buffer(1)]], constant uint2& s [[buffer(2)]],
+                    device uint* out [[buffer(3)]], threadgroup uchar* t [[threadgroup(0)]]) {
+  if (s.x == 0) *out = *(device uint*)(d + s.y);
+  if (s.x == 1) *(device uint*)(d + s.y) = 1;
+  if (s.x == 2) *out = *(constant uint*)(c + s.y);
+  if (s.x == 3) *(threadgroup uint*)(t + s.y) = 1;
+  if (s.x == 4) *out = ((device packed_uint3*)(d + s.y))->z;
+  if (s.x == 5) *(device uint4*)(d + s.y) = 1;
+}
+kernel void tile_and_more(device uint* out [[buffer(0)]], threadgroup uint* more [[threadgroup(2)]],
+                          uint lane [[thread_index_in_threadgroup]]) {
+  threadgroup uint tile[256];
+  threadgroup uint* end = &tile[255];
+  tile[lane] = lane;
+  *end = 7;
+  more[lane] = lane;
+  out[lane] = tile[lane] + more[lane] + *end;
+}
 kernel void count_all(device atomic_uint* out [[buffer(0)]]) {
   atomic_fetch_add_explicit(out, 1u, memory_order_relaxed);
 }

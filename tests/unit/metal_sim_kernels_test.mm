@@ -266,17 +266,6 @@ TEST_F(SimMetalKernels, AccessPastABufferAndMissingBindingsAreFound) {
   expect_finding("binding");
 }
 
-TEST_F(SimMetalKernels, SetBytesTakesLessThanFourKibibytes) {
-  id<MTLBuffer> a = buffer(64);
-  auto set = pipeline("set_bytes");
-  compute([&](id<MTLComputeCommandEncoder> e) {
-    const std::vector<char> big(4096);
-    [e setBytes:big.data() length:4096 atIndex:5];
-    set_bytes(e, set, a, {0, 4, 1});
-  });
-  expect_finding("binding");
-}
-
 TEST_F(SimMetalKernels, IndirectCountsAreReadWhenTheDispatchRuns) {
   id<MTLBuffer> a = buffer(256), counts = buffer(64);
   const uint32_t groups[3] = {2, 1, 1};
@@ -290,16 +279,6 @@ TEST_F(SimMetalKernels, IndirectCountsAreReadWhenTheDispatchRuns) {
   });
   EXPECT_EQ(static_cast<uint8_t*>([a contents])[31], 9);
   EXPECT_EQ(static_cast<uint8_t*>([a contents])[32], 0);
-}
-
-TEST_F(SimMetalKernels, ThreadgroupsOverThePipelinesLimitAreFound) {
-  id<MTLBuffer> a = buffer(64);
-  auto set = pipeline("set_bytes");
-  compute([&](id<MTLComputeCommandEncoder> e) {
-    set_bytes(e, set, a, {0, 4, 1});
-    [e dispatchThreadgroups:size(1) threadsPerThreadgroup:size(1025)];
-  });
-  expect_finding("compute");
 }
 
 TEST_F(SimMetalKernels, WrongSourceGivesTheCompilersText) {

@@ -2,6 +2,7 @@
 // How tests steer and question the software Metal: settings, findings, counts, faults.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ struct Settings {
   uint32_t seed = 1;    ///< orders whatever Metal leaves unordered
   uint32_t event_timeout_ms = 2000;
   uint32_t max_threads_per_pipeline = 1024;
+  std::array<uint32_t, 3> max_threadgroup = {1024, 1024, 1024};
+  uint32_t max_threadgroup_memory = 32768;
 };
 Settings settings();
 void configure(const Settings& settings);

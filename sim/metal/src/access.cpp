@@ -51,27 +51,36 @@ const Execution::Reach* find_reach(Execution& x, uintptr_t at) {
   return nullptr;
 }
 
+/// An access of this size outside buffers: the stack, what setBytes holds, threadgroup memory.
+void check_allowed(Execution& x, uintptr_t at, size_t size, bool write, bool is_aligned) {
+  for (const auto& [begin, end] : x.allowed) {
+    if (at < begin || at + size > end) continue;
+    if (is_aligned) return;
+    report("alignment", "%s %s %zu bytes at address %#lx, which is not aligned to them", describe(*x.command).c_str(),
+           verb(write), size, static_cast<unsigned long>(at));
+    leave(x);
+  }
+  report_stray(x, at, size, write);
+  leave(x);
+}
+
+enum class Kind : uint8_t { whole, atomic, bytes };  ///< of bytes, alignment is not known
+
 /// Every load and store of a kernel arrives here before it happens.
-void access(uintptr_t at, size_t size, bool write, bool atomic = false) {
+void access(uintptr_t at, size_t size, bool write, Kind kind = Kind::whole) {
   Execution* const x = current;
   if (x == nullptr) return;
+  const bool is_aligned = kind == Kind::bytes || at % size == 0;
   const auto* reach = find_reach(*x, at);
-  if (reach == nullptr) {
-    for (const auto& [begin, end] : x->allowed) {
-      if (at >= begin && at + size <= end) return;
-    }
-    report_stray(*x, at, size, write);
-    leave(*x);
-  }
+  if (reach == nullptr) return check_allowed(*x, at, size, write, is_aligned);
   Memory& memory = *reach->memory;
   const size_t offset = at - memory.address();
   if (write ? !reach->write : !reach->read) {
     refuse(*x, memory, offset, write, "usage", "not covered by the usage given to useResource: or by the parameter");
   }
   if (offset + size > memory.length()) refuse(*x, memory, offset, write, "bounds", "past the end of the buffer");
-  const bool one_access = size <= 16 && (size & (size - 1)) == 0;
-  if (one_access && offset % size != 0) refuse(*x, memory, offset, write, "alignment", "not aligned to its size");
-  touch({*x->command, memory, offset, size, write, atomic, x->thread});
+  if (!is_aligned) refuse(*x, memory, offset, write, "alignment", "not aligned to its size");
+  touch({*x->command, memory, offset, size, write, kind == Kind::atomic, x->thread});
 }
 
 }  // namespace
@@ -108,27 +117,27 @@ SIM_METAL_ACCESS(8)
 SIM_METAL_ACCESS(16)
 #undef SIM_METAL_ACCESS
 void sim_metal_loadN_noabort(uintptr_t at, size_t size) {
-  sim_metal::access(at, size, false);
+  sim_metal::access(at, size, false, sim_metal::Kind::bytes);
 }
 void sim_metal_storeN_noabort(uintptr_t at, size_t size) {
-  sim_metal::access(at, size, true);
+  sim_metal::access(at, size, true, sim_metal::Kind::bytes);
 }
 void* sim_metal_memcpy(void* to, const void* from, size_t size) {
-  sim_metal::access(reinterpret_cast<uintptr_t>(from), size, false);
-  sim_metal::access(reinterpret_cast<uintptr_t>(to), size, true);
+  sim_metal::access(reinterpret_cast<uintptr_t>(from), size, false, sim_metal::Kind::bytes);
+  sim_metal::access(reinterpret_cast<uintptr_t>(to), size, true, sim_metal::Kind::bytes);
   return std::memcpy(to, from, size);
 }
 void* sim_metal_memmove(void* to, const void* from, size_t size) {
-  sim_metal::access(reinterpret_cast<uintptr_t>(from), size, false);
-  sim_metal::access(reinterpret_cast<uintptr_t>(to), size, true);
+  sim_metal::access(reinterpret_cast<uintptr_t>(from), size, false, sim_metal::Kind::bytes);
+  sim_metal::access(reinterpret_cast<uintptr_t>(to), size, true, sim_metal::Kind::bytes);
   return std::memmove(to, from, size);
 }
 void* sim_metal_memset(void* to, int value, size_t size) {
-  sim_metal::access(reinterpret_cast<uintptr_t>(to), size, true);
+  sim_metal::access(reinterpret_cast<uintptr_t>(to), size, true, sim_metal::Kind::bytes);
   return std::memset(to, value, size);
 }
 void sim_metal_atomic(const volatile void* at, size_t size, int write) {
-  sim_metal::access(reinterpret_cast<uintptr_t>(at), size, write != 0, true);
+  sim_metal::access(reinterpret_cast<uintptr_t>(at), size, write != 0, sim_metal::Kind::atomic);
 }
 void sim_metal_barrier() {
   if (auto* x = sim_metal::current) x->fibers->stop_at_barrier();

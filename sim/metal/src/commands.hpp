@@ -67,7 +67,6 @@ struct Encoder {
   Clock known;                   ///< work of any queue that is over when this encoder starts; set when it runs
   std::vector<uint64_t> fenced;  ///< serials of encoders waited for by fence
   uint32_t waits = 0;
-  uint32_t updates = 0;
 };
 
 /// State of a compute encoder that a dispatch copies: shared while nothing changes.

@@ -111,6 +111,12 @@ bool is_index(NSUInteger index) {
     report("compute", "%lu threads a threadgroup, the pipeline takes 1 to %lu", product, pipeline->max_threads);
     return nullptr;
   }
+  const auto most = sim_metal::settings().max_threadgroup;
+  if (threads.width > most[0] || threads.height > most[1] || threads.depth > most[2]) {
+    report("compute", "threadgroups of %lu x %lu x %lu threads, the device takes %u x %u x %u", threads.width,
+           threads.height, threads.depth, most[0], most[1], most[2]);
+    return nullptr;
+  }
   sim_metal::with_counts([](Counts& c, uint64_t) { ++c.dispatches; }, 0);
   if (!_state) _state = std::make_shared<sim_metal::DispatchState>();
   if (!_barriers) _barriers = std::make_shared<sim_metal::BarrierState>();
@@ -140,7 +146,7 @@ bool is_index(NSUInteger index) {
                          threadsPerThreadgroup:(MTLSize)threads {
   if (buffer == nil) return report("compute", "indirect dispatch: nil buffer");
   if (offset % 4 != 0) return report("alignment", "indirectBufferOffset %lu is not a multiple of 4", offset);
-  if (offset + sizeof(MTLDispatchThreadgroupsIndirectArguments) > buffer.length) {
+  if (!sim_metal::fits(offset, sizeof(MTLDispatchThreadgroupsIndirectArguments), buffer.length)) {
     return report("bounds", "indirect dispatch: the counts end past the buffer");
   }
   Command* command = [self dispatch:threads];

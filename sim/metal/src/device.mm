@@ -18,6 +18,7 @@ namespace msl = sim_metal::msl;
 namespace {
 
 constexpr NSUInteger page = 4096;
+NSString* const pipeline_error_domain = @"MTLComputePipelineErrorDomain";
 
 /// Allocates and labels nothing yet; null if memory is out or the test asked for it.
 SimMetalBuffer* make_buffer(SimMetalDevice* device, NSUInteger length, void* no_copy, MTLResourceOptions options) {
@@ -85,10 +86,11 @@ SimMetalLibrary* make_library(SimMetalDevice* device, const std::string& source,
   return NSUInteger{1} << 36;
 }
 - (NSUInteger)maxThreadgroupMemoryLength {
-  return 32768;
+  return sim_metal::settings().max_threadgroup_memory;
 }
 - (MTLSize)maxThreadsPerThreadgroup {
-  return MTLSizeMake(1024, 1024, 1024);
+  const auto most = sim_metal::settings().max_threadgroup;
+  return MTLSizeMake(most[0], most[1], most[2]);
 }
 - (BOOL)supportsFamily:(MTLGPUFamily)family {
   const bool apple = sim_metal::settings().alignment == sim_metal::AlignmentRule::apple;
@@ -154,10 +156,16 @@ SimMetalLibrary* make_library(SimMetalDevice* device, const std::string& source,
 - (id<MTLComputePipelineState>)newComputePipelineStateWithFunction:(id<MTLFunction>)function error:(NSError**)error {
   if (function == nil) report("compute", "newComputePipelineStateWithFunction: nil");
   if (function == nil || sim_metal::shall_fail()) {
-    set_error(error, @"MTLComputePipelineErrorDomain", 3, "fault asked for by the test");
+    set_error(error, pipeline_error_domain, 3, "fault asked for by the test");
     return nil;
   }
   auto* from = (SimMetalFunction*)function;
+  const size_t threadgroup_bytes = msl::static_threadgroup_bytes(*from->_kernel);
+  if (threadgroup_bytes > self.maxThreadgroupMemoryLength) {
+    set_error(error, pipeline_error_domain, 3,
+              "Threadgroup memory size (" + std::to_string(threadgroup_bytes) + ") exceeds what the device has");
+    return nil;
+  }
   SimMetalPipeline* pipeline = [SimMetalPipeline new];
   pipeline->_device = self;
   uint64_t max_threads = sim_metal::settings().max_threads_per_pipeline;

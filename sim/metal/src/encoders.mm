@@ -60,13 +60,11 @@ using sim_metal::Use;
   if (![self isOpen:"updateFence:"]) return;
   if (fence == nil) return report("fence", "updateFence: nil");
   sim_metal::with_counts([](sim_metal::Counts& c, uint64_t) { ++c.fences; }, 0);
-  ++_encoder->updates;
   [self add:Command::Kind::update_fence].fence = {((SimMetalFence*)fence)->_fence, _parent->_buffer->retained};
 }
 - (void)waitForFence:(id<MTLFence>)fence {
   if (![self isOpen:"waitForFence:"]) return;
   if (fence == nil) return report("fence", "waitForFence: nil");
-  if (_encoder->updates != 0) report("fence", "waitForFence: after updateFence: in one encoder");
   if (_index != static_cast<int>(_encoder->waits)) report("fence", "waitForFence: after other commands");
   ++_encoder->waits;
   sim_metal::with_counts([](sim_metal::Counts& c, uint64_t) { ++c.fences; }, 0);
@@ -93,7 +91,7 @@ NSUInteger blit_alignment() {
     return report("alignment", "fillBuffer: range {%lu, %lu} is not a multiple of %lu", range.location, range.length,
                   unit);
   }
-  if (NSMaxRange(range) > buffer.length) {
+  if (!sim_metal::fits(range.location, range.length, buffer.length)) {
     return report("bounds", "fillBuffer: range {%lu, %lu} ends past length %lu", range.location, range.length,
                   buffer.length);
   }
@@ -117,7 +115,8 @@ NSUInteger blit_alignment() {
     return report("alignment", "copyFromBuffer: offsets %lu, %lu and size %lu must be multiples of %lu", sourceOffset,
                   destinationOffset, size, unit);
   }
-  if (sourceOffset + size > source.length || destinationOffset + size > destination.length) {
+  if (!sim_metal::fits(sourceOffset, size, source.length) ||
+      !sim_metal::fits(destinationOffset, size, destination.length)) {
     return report("bounds", "copyFromBuffer: a range ends past its buffer");
   }
   if (source == destination && sourceOffset < destinationOffset + size && destinationOffset < sourceOffset + size) {

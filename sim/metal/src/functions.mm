@@ -33,7 +33,7 @@ namespace msl = sim_metal::msl;
   if (offset % self.alignment != 0) {
     report("alignment", "setArgumentBuffer: offset %lu is not a multiple of %lu", offset, self.alignment);
   }
-  if (offset + self.encodedLength > buffer.length) {
+  if (!sim_metal::fits(offset, self.encodedLength, buffer.length)) {
     return report("bounds", "setArgumentBuffer: the encoded arguments do not fit in the buffer");
   }
   if (buffer.storageMode == MTLStorageModePrivate) {
@@ -132,6 +132,6 @@ namespace msl = sim_metal::msl;
   return 32;
 }
 - (NSUInteger)staticThreadgroupMemoryLength {
-  return 0;
+  return msl::static_threadgroup_bytes(*_pipeline->kernel);
 }
 @end

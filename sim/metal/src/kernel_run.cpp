@@ -78,6 +78,7 @@ class DispatchRun {
   bool resolve_residents();
   bool check_parameters();
   bool check_buffer(const msl::Parameter& parameter);
+  bool check_threadgroup_memory();
   const msl::Parameter* find_parameter(msl::Parameter::Kind kind, size_t index) const;
   void run_groups();
   void run_group(uint32_t linear);
@@ -165,7 +166,28 @@ bool DispatchRun::check_parameters() {
     const auto& p = command_.kernel->parameters[i];
     if (p.kind == msl::Parameter::buffer && !check_buffer(p)) return false;
   }
-  return true;
+  return check_threadgroup_memory();
+}
+
+bool DispatchRun::check_threadgroup_memory() {
+  size_t total = msl::static_threadgroup_bytes(*command_.kernel);
+  for (int i = 0; i < command_.kernel->parameter_count; ++i) {
+    const auto& p = command_.kernel->parameters[i];
+    if (p.kind != msl::Parameter::threadgroup) continue;
+    const size_t have = state_.threadgroup_bytes[static_cast<size_t>(p.index)];
+    if (have == 0) {
+      report("binding", "%s: no setThreadgroupMemoryLength: for index %d (parameter '%s')", describe(command_).c_str(),
+             p.index, p.name);
+      return false;
+    }
+    total += have;
+  }
+  const size_t most = settings().max_threadgroup_memory;
+  if (total > most) {
+    report("compute", "%s needs %zu bytes of threadgroup memory, the device has %zu", describe(command_).c_str(), total,
+           most);
+  }
+  return total <= most;
 }
 
 bool DispatchRun::check_buffer(const msl::Parameter& p) {

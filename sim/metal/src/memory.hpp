@@ -51,6 +51,11 @@ class Memory {
   uint32_t id_;
 };
 
+/// Whether a range lies within a length; the range's end may be past what 64 bits hold.
+constexpr bool fits(uint64_t offset, uint64_t size, uint64_t length) {
+  return offset <= length && size <= length - offset;
+}
+
 /// The memory that holds this address, or null.
 Memory* find_memory(uintptr_t at);
 /// The memory whose red zone holds this address, or null.

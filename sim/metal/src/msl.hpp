@@ -42,7 +42,11 @@ struct Kernel {
   const Parameter* parameters;
   int max_threads;  ///< stated by the source, or 0
   int uses_barrier;
+  long (*threadgroup_variables)();  ///< their size; null if there are none
 };
+inline size_t static_threadgroup_bytes(const Kernel& kernel) {
+  return kernel.threadgroup_variables == nullptr ? 0 : static_cast<size_t>(kernel.threadgroup_variables());
+}
 
 /// A loaded shared object.
 struct Library {

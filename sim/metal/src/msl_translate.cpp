@@ -78,6 +78,16 @@ bool is_barrier(const Token& token) {
   return token.text == "threadgroup_barrier" || token.text == "simdgroup_barrier";
 }
 
+/// A function that gives the size of a kernel's threadgroup variables. There may be pointers only, and no section.
+std::string measure(const std::string& kernel) {
+  std::string bounds;
+  for (const char* bound : {"__start_threadgroup_", "__stop_threadgroup_"}) {
+    bounds += "extern \"C\" __attribute__((weak, visibility(\"hidden\"))) char " + (bound + kernel) + "[];\n";
+  }
+  return bounds + "static long s_" + kernel + "() { return __stop_threadgroup_" + kernel + " - __start_threadgroup_" +
+         kernel + "; }\n";
+}
+
 class Translator {
  public:
   explicit Translator(const std::string& source) : t_(lex(source)) {}
@@ -99,7 +109,8 @@ class Translator {
   std::vector<Attribute> pending_;  ///< attributes before a kernel
   int braces_ = 0;
   int parentheses_ = 0;
-  size_t body_end_ = 0;               ///< of the kernel at hand
+  std::string kernel_;                ///< the kernel at hand
+  size_t body_end_ = 0;               ///< of it
   bool helpers_use_barrier_ = false;  ///< a function that is no kernel has one: any kernel may call it
 };
 
@@ -112,7 +123,7 @@ OrText<Translation> Translator::run() {
       "\nnamespace sim_metal {\nenum { helpers_use_barrier = " + std::to_string(helpers_use_barrier_ ? 1 : 0) +
       " };\n" + tables_ +
       "extern \"C\" __attribute__((visibility(\"default\"))) const kernel_entry sim_metal_kernels[] = {" + kernels_ +
-      "{nullptr, nullptr, 0, nullptr, 0, 0}};\n}\n";
+      "{nullptr, nullptr, 0, nullptr, 0, 0, nullptr}};\n}\n";
   return result;
 }
 
@@ -153,7 +164,7 @@ size_t Translator::copy_threadgroup(size_t at) {
   for (size_t i = at; !pointer && i < t_.size() && !t_[i].is(";") && !t_[i].is("="); ++i) {
     pointer = t_[i].is("*") || t_[i].is("&");
   }
-  code_ += pointer ? "SIM_METAL_SHARED_POINTER" : "SIM_METAL_SHARED_VARIABLE";
+  code_ += pointer ? "SIM_METAL_SHARED_POINTER" : "SIM_METAL_SHARED_VARIABLE(" + kernel_ + ")";
   return at + 1;
 }
 
@@ -218,12 +229,18 @@ void Translator::read_kernel(size_t at) {
   read_parameters(name, open, close, rows, arguments, count);
   const size_t body = skip_space(t_, close + 1);
   if (body < t_.size() && t_[body].is("{")) body_end_ = closing(t_, body, "{", "}");
+  kernel_ = name;
   bool has_barrier = false;
-  for (size_t i = body; i < body_end_; ++i) has_barrier = has_barrier || is_barrier(t_[i]);
+  bool has_threadgroup = false;
+  for (size_t i = body; i < body_end_; ++i) {
+    has_barrier = has_barrier || is_barrier(t_[i]);
+    has_threadgroup = has_threadgroup || t_[i].is("threadgroup");
+  }
   tables_ += "static const parameter_entry p_" + name + "[] = {" + rows + "};\nstatic void r_" + name +
-             "(const context* c) { ::" + name + "(" + arguments + "); }\n";
+             "(const context* c) { ::" + name + "(" + arguments + "); }\n" + (has_threadgroup ? measure(name) : "");
   kernels_ += "{\"" + name + "\", r_" + name + ", " + std::to_string(count) + ", p_" + name + ", " +
-              std::to_string(max_threads) + ", " + (has_barrier ? "1" : "helpers_use_barrier") + "}, ";
+              std::to_string(max_threads) + ", " + (has_barrier ? "1" : "helpers_use_barrier") + ", " +
+              (has_threadgroup ? "s_" + name : "nullptr") + "}, ";
 }
 
 void Translator::read_parameters(const std::string& kernel, size_t open, size_t close, std::string& rows,

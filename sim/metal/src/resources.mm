@@ -81,7 +81,8 @@ NSError* sim_metal_error(NSString* domain, NSInteger code, const std::string& te
 }
 - (void)didModifyRange:(NSRange)range {
   if ([self storageMode] != MTLStorageModeManaged) report("storage", "didModifyRange: on a buffer that is not managed");
-  if (NSMaxRange(range) > _memory->length()) report("bounds", "didModifyRange: past the end of the buffer");
+  if (!sim_metal::fits(range.location, range.length, _memory->length()))
+    report("bounds", "didModifyRange: past the end of the buffer");
 }
 - (void)setLabel:(NSString*)label {
   _memory->label = label ? [label UTF8String] : "";
