@@ -3,6 +3,8 @@
 
 #include "sim_driver.hpp"
 #if PIANOLA_SIM_METAL
+#include <unistd.h>
+
 #include "sim_metal.hpp"
 #endif
 
@@ -18,6 +20,10 @@ void prepare(const std::string& driver_path, const KernelLibrary& kernels) {
 std::string complaints(const std::string& driver_path) {
   std::string text;
 #if PIANOLA_SIM_METAL
+  // A queue lets go of a command buffer a moment after those who wait for it wake.
+  for (int i = 0; i < 2000 && sim_metal::live_objects() != 0; ++i) usleep(1000);
+  if (const long left = sim_metal::live_objects(); left != 0)
+    text += std::to_string(left) + " objects are left alive\n";
   for (const std::string& finding : sim_metal::take_findings()) text += finding + "\n";
 #endif
   if (driver_path.empty() || !SimDriver::is_at(driver_path)) return text;

@@ -13,7 +13,8 @@ namespace pianola::sim {
 void prepare(const std::string& driver_path, const KernelLibrary& kernels);
 
 /// What the software driver at `driver_path` has to complain about, and what is left alive in it, if it is one;
-/// and what the software Metal found, if it is in this build.
+/// and what the software Metal found and what is left alive in it, if it is in this build. Precondition: no device of
+/// theirs is open.
 std::string complaints(const std::string& driver_path);
 
 /// Seeds the order in which the software driver at `driver_path`, if it is one, and the software Metal, if it is in

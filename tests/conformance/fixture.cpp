@@ -30,13 +30,25 @@ class Interceptor {
 
 namespace pianola::conformance {
 
+namespace {
+
+Device device_of_run;
+
+}  // namespace
+
 const Device& device() {
-  static const Device opened = [] {
+  static const bool is_open = [] {
     Result<Device> result = open_device();
     EXPECT_TRUE(succeeded(result));
-    return result ? *result : Device();
+    if (result) device_of_run = *result;
+    return result.has_value();
   }();
-  return opened;
+  static_cast<void>(is_open);
+  return device_of_run;
+}
+
+void close_device() {
+  device_of_run = Device();
 }
 
 Result<Device> open_device() {

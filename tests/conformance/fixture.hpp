@@ -26,6 +26,8 @@ using namespace pianola::test;
 
 /// The device of this run, opened once. A failed open fails the test and gives an empty device.
 const Device& device();
+/// After the last test: what is still alive then was left behind.
+void close_device();
 /// Opens the device of this run once more; for tests that need one of their own.
 Result<Device> open_device();
 /// The kernels in kernels/*.k.

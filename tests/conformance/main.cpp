@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "fixture.hpp"
 #include "pianola/pianola.hpp"
 #include "run_options.hpp"
 #include "sim/support/prepare.hpp"
@@ -105,6 +106,7 @@ int main(int argc, char** argv) {
   }
   ::testing::UnitTest::GetInstance()->listeners().Append(new NextSeed);  // which owns it
   int result = RUN_ALL_TESTS();
+  pianola::conformance::close_device();
   const std::string complaints = pianola::sim::complaints(driver);
   if (!complaints.empty()) {
     std::fprintf(stderr, "the software driver complains:\n%s", complaints.c_str());
