@@ -57,7 +57,7 @@ struct Frame {
 
 class Flattener {
  public:
-  Flattener(const CommandBuffer::Data& root, std::pmr::memory_resource& records) : root_(root), records_(records) {}
+  Flattener(const CommandBuffer::Data& root, Pool& records) : root_(root), records_(records) {}
 
   Result<FlatList> run() {
     list_.nodes.reserve(root_.count);
@@ -156,7 +156,7 @@ class Flattener {
   }
 
   const CommandBuffer::Data& root_;
-  std::pmr::memory_resource& records_;
+  Pool& records_;
   FlatList list_;
   std::vector<Frame> stack_;
   uint32_t source_ = 0;  ///< index of the top-level command being visited
@@ -172,7 +172,7 @@ bool is_opaque(const CommandHeader& command, const CommandBuffer::Data& recordin
   return recording.libraries[dispatch.library].kernels()[dispatch.entry].opaque;
 }
 
-Result<FlatList> flatten(const CommandBuffer::Data& recording, std::pmr::memory_resource& records) {
+Result<FlatList> flatten(const CommandBuffer::Data& recording, Pool& records) {
   return Flattener(recording, records).run();
 }
 

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory_resource>
 #include <span>
 #include <vector>
 
+#include "base/pool.hpp"
 #include "plan/plan_data.hpp"
 
 namespace pianola::plan {
@@ -41,6 +41,6 @@ bool is_opaque(const CommandHeader& command, const CommandBuffer::Data& recordin
 
 /// Inlines the recording. Changed commands are written to `records`; others are pointed to.
 /// Errors: limit_exceeded (over 2^30 commands). Throws std::bad_alloc.
-Result<FlatList> flatten(const CommandBuffer::Data& recording, std::pmr::memory_resource& records);
+Result<FlatList> flatten(const CommandBuffer::Data& recording, Pool& records);
 
 }  // namespace pianola::plan

@@ -8,10 +8,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory_resource>
 #include <span>
 #include <vector>
 
+#include "base/pool.hpp"
 #include "plan/access.hpp"
 #include "plan/flatten.hpp"
 #include "plan/marks.hpp"
@@ -50,7 +50,7 @@ class Hazards {
 
   /// The memory of one slot, or of several that are treated as one.
   struct Memory {
-    explicit Memory(std::pmr::memory_resource* pool) : intervals(pool), stamps(pool) {}
+    explicit Memory(Pool* pool) : intervals(pool), stamps(pool) {}
     Intervals intervals;
     Stamps stamps;              ///< seals by narrowed barriers
     uint32_t newest_stamp = 0;  ///< none if it isn't after the seal
@@ -76,7 +76,7 @@ class Hazards {
   const FlatList& list_;
   const bool is_inferred_;
   const bool is_waves_;
-  std::pmr::monotonic_buffer_resource pool_;
+  Pool pool_;
   MarkPool marks_;
   std::vector<Memory> memory_;
   std::vector<uint32_t> memory_of_slot_;

@@ -68,7 +68,7 @@ Result<Plan> build(const CommandBuffer& commands, const DeviceProfile& profile, 
   auto data = std::make_shared<Plan::Data>();
   data->commands = commands;
   data->form = options.form.value_or(profile.form);
-  data->records = std::make_unique<std::pmr::monotonic_buffer_resource>();
+  data->records = std::make_unique<Pool>();
 
   Result<FlatList> list = plan::flatten(*commands.data(), *data->records);
   if (!list) return list.error();

@@ -54,7 +54,7 @@ class Run {
   }
 
   /// The run as one command.
-  const CommandHeader* finish(std::pmr::memory_resource& records) {
+  const CommandHeader* finish(Pool& records) {
     if (members_ == 1) return first_;
     if (op_ == Op::fill) return finish_fill(records);
     return op_ == Op::update ? finish_update(records) : finish_copy(records);
@@ -107,27 +107,27 @@ class Run {
   bool may_alias(SlotId slot) const { return slots_[static_cast<uint32_t>(slot)].may_alias; }
 
   template <class T>
-  static T* make(std::pmr::memory_resource& records, const T& value, size_t size) {
+  static T* make(Pool& records, const T& value, size_t size) {
     auto* made = new (records.allocate(size, 8)) T(value);
     made->header.words = static_cast<uint32_t>(size / 8);
     return made;
   }
 
-  const CommandHeader* finish_fill(std::pmr::memory_resource& records) const {
+  const CommandHeader* finish_fill(Pool& records) const {
     Fill* fill = make(records, as<Fill>(*first_), sizeof(Fill));
     fill->destination = destination_;
     // The range may now start before the first member's; the phase is the same, so the pattern is too.
     return &fill->header;
   }
 
-  const CommandHeader* finish_copy(std::pmr::memory_resource& records) const {
+  const CommandHeader* finish_copy(Pool& records) const {
     Copy* copy = make(records, as<Copy>(*first_), sizeof(Copy));
     copy->destination = destination_;
     copy->source = source_;
     return &copy->header;
   }
 
-  const CommandHeader* finish_update(std::pmr::memory_resource& records) {
+  const CommandHeader* finish_update(Pool& records) {
     const auto bytes = static_cast<size_t>(destination_.size);
     Update* update = make(records, as<Update>(*first_), sizeof(Update) + (bytes + 7) / 8 * 8);
     update->destination = destination_;
@@ -154,7 +154,7 @@ bool can_merge(Op op) {
 
 }  // namespace
 
-uint32_t merge(FlatList& list, const CommandBuffer::Data& recording, std::pmr::memory_resource& records) {
+uint32_t merge(FlatList& list, const CommandBuffer::Data& recording, Pool& records) {
   Run run(recording.slots);
   LongVector<PlanNode>& nodes = list.nodes;
   const size_t count = nodes.size();

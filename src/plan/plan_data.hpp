@@ -5,12 +5,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <memory_resource>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/pages.hpp"
+#include "base/pool.hpp"
 #include "pianola/plan.hpp"
 #include "record/command_buffer_data.hpp"
 
@@ -50,7 +50,7 @@ struct Plan::Data {
   PlanForm form = PlanForm::lanes;
   PlanStats stats;
   /// Holds commands that were merged, or remapped from nested command buffers.
-  std::unique_ptr<std::pmr::monotonic_buffer_resource> records;
+  std::unique_ptr<Pool> records;
   LongVector<PlanNode> nodes;
   std::vector<PlanGroup> groups;
 

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <map>
-#include <memory_resource>
+#include <utility>
+
+#include "base/pool.hpp"
 
 namespace pianola::plan {
 
@@ -13,10 +16,11 @@ namespace pianola::plan {
 template <class T>
 class RangeMap {
  public:
-  using Map = std::pmr::map<uint64_t, T>;
+  using Allocator = PoolAllocator<std::pair<const uint64_t, T>>;
+  using Map = std::map<uint64_t, T, std::less<>, Allocator>;
   using Iterator = typename Map::iterator;
 
-  explicit RangeMap(std::pmr::memory_resource* memory) : map_(memory) { latest_ = map_.emplace(0, T{}).first; }
+  explicit RangeMap(Pool* memory) : map_(Allocator(memory)) { latest_ = map_.emplace(0, T{}).first; }
   RangeMap(RangeMap&& other) noexcept : map_(std::move(other.map_)), latest_(other.latest_) {}
   RangeMap(const RangeMap&) = delete;
   RangeMap& operator=(const RangeMap&) = delete;

@@ -54,7 +54,7 @@ Range Mapping::map(const Range& range) const {
   return {outer.slot, range.tag, outer.offset + range.offset, range.size};
 }
 
-const CommandHeader* Mapping::copy(const CommandHeader& command, std::pmr::memory_resource& records) const {
+const CommandHeader* Mapping::copy(const CommandHeader& command, Pool& records) const {
   const size_t size = size_t{8} * command.words;
   auto* bytes = static_cast<std::byte*>(records.allocate(size, 8));
   std::memcpy(bytes, &command, size);

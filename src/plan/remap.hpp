@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory_resource>
 #include <vector>
 
+#include "base/pool.hpp"
 #include "record/command_buffer_data.hpp"
 
 namespace pianola::plan {
@@ -20,7 +20,7 @@ class Mapping {
 
   Range map(const Range& range) const;
   /// A copy of the command with its ids replaced, in `records`. Throws std::bad_alloc.
-  const CommandHeader* copy(const CommandHeader& command, std::pmr::memory_resource& records) const;
+  const CommandHeader* copy(const CommandHeader& command, Pool& records) const;
 
  private:
   struct Constant {
