@@ -11,6 +11,7 @@ TEST(HostChoice, IsTheBestLevelThatTheProcessorHas) {
   ASSERT_FALSE(chosen.empty());
 #if defined(__x86_64__)
   std::vector<std::string_view> expected = {"x86-64"};
+#if !defined(__APPLE__)  // where no host object is loaded
   // Instructions that only compilers for these levels use.
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c")) {
     expected.insert(expected.begin(), "x86-64-v3");
@@ -18,6 +19,7 @@ TEST(HostChoice, IsTheBestLevelThatTheProcessorHas) {
       expected.insert(expected.begin(), "x86-64-v4");
     }
   }
+#endif
   EXPECT_EQ(chosen, expected);
 #else
   EXPECT_EQ(chosen.front(), "aarch64");
