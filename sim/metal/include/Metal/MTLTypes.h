@@ -27,7 +27,9 @@ typedef NS_ENUM(NSUInteger, MTLCPUCacheMode) {
 };
 typedef NS_ENUM(NSUInteger, MTLStorageMode) {
   MTLStorageModeShared = 0,
+#if TARGET_OS_OSX
   MTLStorageModeManaged = 1,
+#endif
   MTLStorageModePrivate = 2,
   MTLStorageModeMemoryless = 3,
 };
@@ -40,7 +42,9 @@ typedef NS_OPTIONS(NSUInteger, MTLResourceOptions) {
   MTLResourceCPUCacheModeDefaultCache = 0,
   MTLResourceCPUCacheModeWriteCombined = 1,
   MTLResourceStorageModeShared = 0 << 4,
+#if TARGET_OS_OSX
   MTLResourceStorageModeManaged = 1 << 4,
+#endif
   MTLResourceStorageModePrivate = 2 << 4,
   MTLResourceStorageModeMemoryless = 3 << 4,
   MTLResourceHazardTrackingModeDefault = 0 << 8,

@@ -27,7 +27,9 @@ typedef void (^MTLSharedEventNotificationBlock)(id<MTLSharedEvent>, uint64_t val
 @property(readonly) NSUInteger length;
 @property(readonly) uint64_t gpuAddress;
 - (void*)contents;
+#if TARGET_OS_OSX
 - (void)didModifyRange:(NSRange)range;
+#endif
 @end
 @protocol MTLFence <NSObject>
 @property(copy, atomic) NSString* label;
@@ -103,7 +105,9 @@ typedef void (^MTLSharedEventNotificationBlock)(id<MTLSharedEvent>, uint64_t val
               toBuffer:(id<MTLBuffer>)destination
      destinationOffset:(NSUInteger)destinationOffset
                   size:(NSUInteger)size;
+#if TARGET_OS_OSX
 - (void)synchronizeResource:(id<MTLResource>)resource;
+#endif
 - (void)updateFence:(id<MTLFence>)fence;
 - (void)waitForFence:(id<MTLFence>)fence;
 @end
