@@ -29,6 +29,8 @@ expect differ "a property that is not written any more" Metal.h 's/property(read
 expect differ "a protocol that is no other's any more" Metal.h 's/@protocol MTLSharedEvent <MTLEvent>/@protocol MTLSharedEvent <NSObject>/'
 expect differ "a missing function" Metal.h '/MTLCopyAllDevices/d'
 expect differ "another result of a function" Metal.h 's/NSArray\* MTLCopyAllDevices/NSUInteger MTLCopyAllDevices/'
+expect differ "another signature of a block" Metal.h 's/(id<MTLSharedEvent>, uint64_t value)/(id<MTLSharedEvent>, uint32_t value)/'
+expect differ "another result of a block" Metal.h 's/typedef void (^MTLCommandBufferHandler)/typedef BOOL (^MTLCommandBufferHandler)/'
 expect differ "a missing constant" MTLTypes.h '/MTLLibraryErrorDomain/d'
 expect differ "another member" MTLTypes.h 's/NSUInteger width, height, depth/NSUInteger width, depth, height/'
 expect differ "a longer array" MTLTypes.h 's/threadgroupsPerGrid\[3\]/threadgroupsPerGrid[4]/'
