@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs the tool: exit codes, messages, and output for people and for machines.
-# usage: tool_test.sh PIANOLA KERNELC [SOFTWARE_DRIVER]
+# usage: tool_test.sh PIANOLA KERNELC HAS_METAL [SOFTWARE_DRIVER]    HAS_METAL: 1 if the build has it, else 0
 set -uo pipefail
-pianola=$1 kernelc=$2 driver=${3:-}
+pianola=$1 kernelc=$2 has_metal=$3 driver=${4:-}
 passed=0 failed=0
 
 # run CLAIM STATUS PATTERN ARGUMENT...: the exit status, and a pattern that both outputs together must match.
@@ -92,7 +92,8 @@ run "a dot file and JSON exclude each other" 2 'excludes' show plan upscale --js
 run "the default profile needs no device" 0 . show plan diamond
 run "a device's profile can be asked for" 0 . show plan diamond --device cpu
 # Where the build has Metal, what becomes of a plan there.
-if "$pianola" devices | grep -Eq '^metal +yes'; then
+if [ "$has_metal" = 1 ]; then
+  run "devices names Metal" 0 '^metal +yes' devices
   run "show plan for Metal counts encoders" 0 '^metal: 1 encoders, 0 switches, [0-9]+ barriers' show plan upscale --device metal
   run "show plan for Metal lists each encoder" 0 '^encoder 0: compute, .* dispatches' show plan decode --device metal
 fi
