@@ -139,7 +139,7 @@ TEST_F(ApiQueue, QueuesAreOrderedBySemaphores) {
 }
 
 TEST_F(ApiQueue, SemaphoresOrderWorkOfSeveralDevices) {
-  const auto other = Device::open("cpu");
+  const auto other = Device::open(run_options().oracle);
   ASSERT_TRUE(succeeded(other));
   const Graph here = must_instantiate(step_list(), {.bindings = {{"data", data}, {"scratch", scratch}}});
   const auto far_data = other->allocate(256);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "guarded_buffer.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -16,8 +18,8 @@ std::atomic<uint64_t> made{0};
 
 /// Host memory that is counted while somebody owns it; none if the device takes no host memory.
 Result<Buffer> import_memory(const Device& device, uint64_t size, MemoryKind kind) {
-  const uint64_t rounded = (size + 4095) / 4096 * 4096;
-  void* pointer = std::aligned_alloc(4096, rounded);
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));  // 16 KiB on some
+  void* pointer = std::aligned_alloc(page, (size + page - 1) / page * page);
   live.fetch_add(1);
   const std::shared_ptr<void> owner(pointer, [](void* at) {
     std::free(at);

@@ -22,6 +22,7 @@ constexpr const char* help =
     "  --device=SPEC    cpu, cuda:0, hip:0, metal, ... (cpu)\n"
     "  --driver=PATH    driver library to load instead of the one on the search path\n"
     "  --threads=N      CPU workers (one a core)\n"
+    "  --oracle=SPEC    device that random lists are compared with, and that semaphores reach (cpu)\n"
     "  --mode=NAME      how lists are run (first); one of: %s\n"
     "  --kernels=PATH   kernel library (conformance.pkl beside the program)\n"
     "  --seed=N         first random list, and order of what a software driver leaves unordered (1)\n"
@@ -43,6 +44,8 @@ bool apply(RunOptions& options, const char* argument) {
     options.device_options.driver_path = path;
   } else if (const char* threads = value_of(argument, "threads")) {
     options.device_options.threads = static_cast<uint32_t>(std::strtoul(threads, nullptr, 10));
+  } else if (const char* oracle = value_of(argument, "oracle")) {
+    options.oracle = oracle;
   } else if (const char* kernels = value_of(argument, "kernels")) {
     options.kernels = kernels;
   } else if (const char* seed = value_of(argument, "seed")) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random lists leave the oracle's bytes, however they are planned and replayed. The oracle is the CPU in serial mode.
+// Random lists leave the oracle's bytes, however they are planned and replayed. The oracle is the CPU in
+// serial mode; where that runs no kernel, the device itself can be, one command after another.
 #include "fixture.hpp"
 #include "support/random_list.hpp"
 
@@ -76,7 +77,7 @@ class RandomLists : public ConformanceTest {
   void SetUp() override {
     ConformanceTest::SetUp();
     if (IsSkipped()) return;
-    auto serial = Device::open("cpu", {.serial = true});
+    auto serial = Device::open(run_options().oracle, {.serial = true});
     ASSERT_TRUE(succeeded(serial));
     oracle = std::make_unique<Stage>(*serial);
     first = std::make_unique<Stage>(device());

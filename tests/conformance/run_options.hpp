@@ -30,7 +30,8 @@ struct Mode {
 struct RunOptions {
   std::string device = "cpu";
   DeviceOptions device_options;
-  std::string kernels;  ///< path of the kernel library
+  std::string oracle = "cpu";  ///< opened in serial mode
+  std::string kernels;         ///< path of the kernel library
   Mode mode;
   uint64_t seed = 1;   ///< of the first random list
   uint32_t lists = 0;  ///< random lists; 0 is the mode's own number
