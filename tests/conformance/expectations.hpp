@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two lists of exceptions, each entry with its reason. An entry matches by device (what open() takes,
-// without a number), mode and "Suite.Test"; '*' matches anything.
+// without a number, or the name that the driver gives it), mode and "Suite.Test"; '*' matches anything.
 #pragma once
 
 #include <optional>

@@ -91,12 +91,14 @@ void ConformanceTest::SetUp() {
   const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
   const std::string name = std::string(info->test_suite_name()) + "." + info->name();
   const RunOptions& run = run_options();
-  if (const auto entry = find_unsupported(run.device, run.mode.name, name)) {
-    GTEST_SKIP() << "unsupported: " << entry->reason;
-  }
-  if (const auto entry = find_expected_failure(run.device, run.mode.name, name)) {
-    reason_ = entry->reason;
-    expected_ = std::make_unique<gtest_failures::Interceptor>();
+  for (const std::string_view one : {std::string_view(run.device), device().name()}) {
+    if (const auto entry = find_unsupported(one, run.mode.name, name)) {
+      GTEST_SKIP() << "unsupported: " << entry->reason;
+    }
+    if (const auto entry = find_expected_failure(one, run.mode.name, name)) {
+      reason_ = entry->reason;
+      expected_ = std::make_unique<gtest_failures::Interceptor>();
+    }
   }
 }
 

@@ -100,7 +100,10 @@ MetalDevice::MetalDevice(Ref<id<MTLDevice>> device)
   target_.concurrent = [device_.get() hasUnifiedMemory];
   target_.blit_alignment = [device_.get() supportsFamily:MTLGPUFamilyApple1] ? 1 : 4;
   target_.profile = make_profile(target_.concurrent);
-  has_argument_buffers_ = [device_.get() argumentBuffersSupport] == MTLArgumentBuffersTier2;
+  // The tier alone does not tell: virtual GPUs of hosted Macs name the second, and end the program at the first
+  // encoder.
+  has_argument_buffers_ = [device_.get() argumentBuffersSupport] == MTLArgumentBuffersTier2 &&
+                          [device_.get() supportsFamily:MTLGPUFamilyMetal3];
 }
 
 Result<std::shared_ptr<Executable>> MetalDevice::make_executable(const Plan& plan, const InstantiateOptions& options,

@@ -30,8 +30,11 @@ Result<std::unique_ptr<Memory>> MetalMemory::make(MetalDevice& device, Ref<id<MT
   id<MTLBuffer> native = memory->buffer();
   const bool is_private = [native storageMode] == MTLStorageModePrivate;
   auto* const host = is_private ? nullptr : static_cast<std::byte*>([native contents]);
-  const auto address = device.buffers().add(
-      {.buffer = (void*)native, .gpu_address = [native gpuAddress], .host = host, .size = [native length]});
+  const bool has_address = [native respondsToSelector:@selector(gpuAddress)];  // not so on every virtual GPU
+  const auto address = device.buffers().add({.buffer = (void*)native,
+                                             .gpu_address = has_address ? [native gpuAddress] : 0,
+                                             .host = host,
+                                             .size = [native length]});
   if (!address) return address.error();
   memory->native_ = *address;
   // What is managed would have to be synchronised; it is copied like private memory.
