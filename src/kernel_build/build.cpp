@@ -12,7 +12,6 @@
 #include "kernel_build/check.hpp"
 #include "kernel_build/compile.hpp"
 #include "kernel_build/dialect_check.hpp"
-#include "kernel_build/dialect_tokens.hpp"
 #include "kernel_build/files.hpp"
 #include "kernel_build/host_records.hpp"
 #include "kernel_build/kernel_text.hpp"
@@ -37,20 +36,6 @@ Result<> check_source(const Source& source, const Target& target, const Toolchai
   const auto text = preprocess(source, target, tools, text_options());
   if (!text) return {};
   return check_dialect({reinterpret_cast<const char*>(text->bytes.data()), text->bytes.size()});
-}
-
-/// Names of arguments are not in the text that is checked.
-Result<> check_names(const Source& source) {
-  for (const DialectKernel& kernel : source.kernels) {
-    for (const Declaration& each : kernel.declarations) {
-      const std::string_view reason = reason_against_name(each.name);
-      if (reason.empty()) continue;
-      return Error{
-          .code = Errc::unsupported,
-          .message = fmt::format("{}: kernel '{}': '{}': {}", source.path, kernel.info.name, each.name, reason)};
-    }
-  }
-  return {};
 }
 
 /// A CPU keeps all that a workgroup has on the stack of one thread.
@@ -78,7 +63,6 @@ Result<Compiled> compile_reference(Unit& unit, const Target& target, const Toolc
   }
   if (!kernels) return compile_error(unit.source, target, kernels.error().message);
   unit.source.kernels = std::move(*kernels);
-  if (auto ok = check_names(unit.source); !ok) return ok.error();
   if (auto ok = check_host_storage(unit.source); !ok) return ok.error();
   object = whole_object(unit.source, target, std::move(object.bytes));
   return compiled;

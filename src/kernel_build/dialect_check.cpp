@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads statements and blocks, so that it is known at each place what a name means and who has it. What cannot be read
+// is refused: nothing that the check does not understand reaches a compiler.
 #include "kernel_build/dialect_check.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "kernel_build/dialect_tokens.hpp"
+#include "kernel_build/dialect_context.hpp"
 
 namespace pianola::kernel_build {
 namespace {
@@ -20,192 +19,382 @@ constexpr auto functions = std::to_array<std::string_view>({"abs", "clamp", "cos
                                                             "min", "pow", "round", "rsqrt", "sin", "sqrt", "tanh"});
 static_assert(std::ranges::is_sorted(functions));
 
-/// Walks the tokens and keeps where it is.
+constexpr auto numbers = std::to_array<std::string_view>(
+    {"LID_X", "LID_Y", "LID_Z", "GID_X", "GID_Y", "GID_Z", "WG_X", "WG_Y", "WG_Z", "NWG_X", "NWG_Y", "NWG_Z"});
+
+constexpr std::string_view no_pointers = "pointers and references are not part of the dialect";
+constexpr std::string_view no_globals = "MSL has no variables outside functions; use #define";
+constexpr std::string_view numbers_name = "the dialect has a number of that name";
+constexpr size_t max_nesting = 256;
+
+bool is_number_name(std::string_view name) {
+  return std::ranges::find(numbers, name) != numbers.end();
+}
+
 class Checker {
  public:
-  explicit Checker(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
+  explicit Checker(Context& context) : context_(context) {}
 
-  Result<> run() {
-    for (at_ = 0; at_ < tokens_.size(); ++at_) {
-      if (auto ok = step(); !ok) return ok;
-    }
-    return {};
+  void run() {
+    while (at_ < context_.tokens.size()) read_outside();
   }
 
  private:
-  struct Block {
-    bool is_loop = false;
-  };
+  std::string_view text(size_t ahead = 0) const { return context_.text(at_ + ahead); }
+  bool is_type_here() const { return context_.is_type_at(at_); }
+  bool is_pointer_behind() const { return text(1) == "*" || text(1) == "&" || text(1) == "&&"; }
 
-  std::string_view text(size_t ahead = 0) const {
-    return at_ + ahead < tokens_.size() ? tokens_[at_ + ahead].text : std::string_view();
+  [[noreturn]] void refuse(std::string_view reason) const {
+    throw Refusal{.at = std::min(at_, context_.tokens.size() - 1), .reason = reason};
   }
-  std::string_view before() const { return at_ == 0 ? std::string_view() : tokens_[at_ - 1].text; }
+  void expect(std::string_view word, std::string_view reason) {
+    if (text() != word) refuse(reason);
+    ++at_;
+  }
+  /// Passes the word over, if it is there.
+  bool passes(std::string_view word) {
+    if (text() != word) return false;
+    ++at_;
+    return true;
+  }
+  /// At the bracket that stands here.
+  size_t partner() const { return context_.partners[at_]; }
 
-  Error refusal(std::string_view reason) const { return refusal_at(at_, reason); }
-  Error refusal_at(size_t at, std::string_view reason) const {
-    const Token& token = tokens_[at];
-    return {.code = Errc::unsupported,
-            .message = fmt::format("{}:{}: '{}': {}", token.file, token.line, token.text, reason)};
+  void read_outside() {
+    if (passes(";")) return;
+    if (text() == "@@kernel") return read_kernel();
+    if (text() == "PIANOLA_FN") return read_helper();
+    if (text() == "struct") return read_struct();
+    passes("const");
+    refuse(is_type_here() ? no_globals : "outside kernels there are helpers, which FN begins, and structs");
   }
 
-  Result<> step() {
+  /// "struct name { type name, name[3]; };"
+  void read_struct() {
+    ++at_;
+    const std::string_view name = text();
+    if (!is_name(name) || text(1) != "{") refuse("a struct is declared as struct name { ... };");
+    ++at_;
+    const size_t end = partner();
+    for (++at_; at_ < end;) {
+      if (!is_type_here()) refuse("no type that a struct may hold");
+      if (is_pointer_behind()) refuse(no_pointers);
+      do {
+        ++at_;
+        if (!is_name(text())) refuse("a struct holds variables");
+        ++at_;
+        read_sides();
+      } while (text() == ",");
+      expect(";", "a struct holds variables without values of their own, and no functions");
+    }
+    if (text(1) != ";") refuse(context_.place == Place::helper && !is_in_function_ ? no_globals : "';' belongs here");
+    at_ += 2;
+    context_.structs.insert(name);
+  }
+
+  /// "PIANOLA_FN type name(type name, const type name) { ... }"
+  void read_helper() {
+    ++at_;
+    if (!is_type_here()) refuse("no type of the dialect");
+    if (is_pointer_behind()) refuse(no_pointers);
+    ++at_;
+    const std::string_view name = text();
+    if (std::ranges::binary_search(functions, name)) refuse("the dialect has a function of that name");
+    if (!is_name(name) || text(1) != "(") refuse("a helper begins as FN type name(");
+    at_ += 2;
+    context_.place = Place::helper;
+    context_.names.open();
+    while (!passes(")")) {
+      read_argument();
+      if (text() != ")") expect(",", "a helper's arguments are values: type name");
+    }
+    if (text() == ";") refuse("helpers are defined before they are used; recursion is not possible on GPUs");
+    if (text() != "{") refuse("a helper's body belongs here");
+    const size_t end = partner();
+    for (size_t at = at_; at < end; ++at) {
+      if (context_.text(at) != name || context_.text(at + 1) != "(") continue;
+      at_ = at;
+      refuse("recursion is not possible on GPUs");
+    }
+    is_in_function_ = true;
+    read_block();
+    is_in_function_ = false;
+    context_.names.close();
+  }
+
+  void read_argument() {
+    passes("const");
+    if (!is_type_here()) refuse("no type of the dialect");
+    if (is_pointer_behind()) refuse(no_pointers);
+    ++at_;
+    if (is_name(text())) {
+      context_.names.declare(text(), Owner::thread);
+      ++at_;
+    }
+    if (text() == "=") refuse("GLSL has no default arguments");
+    if (text() == "[") refuse("an array as an argument is a copy for some targets and the array for others");
+  }
+
+  /// "@@kernel name @@args IN(type, name), ... @@body ... @@end"
+  void read_kernel() {
+    at_ += 2;
+    context_.names.open();
+    for (const std::string_view number : numbers) context_.names.declare(number, Owner::nobody);
+    if (passes("@@args")) {
+      while (at_ < context_.tokens.size() && text() != "@@body") read_entry();
+    }
+    expect("@@body", "a kernel begins here");
+    context_.place = Place::between;
+    is_in_function_ = true;
+    context_.names.open();
+    while (!passes("@@end")) read_statement();
+    context_.names.close();
+    context_.names.close();
+    context_.place = Place::helper;
+    is_in_function_ = false;
+  }
+
+  /// "OUT_AT(set, binding, type, name)" and the others, whose second word is the name. Compilers read the rest.
+  void read_entry() {
+    const std::string_view kind = text();
+    ++at_;
+    if (text() != "(") return;
+    const size_t end = partner();
+    for (size_t commas = kind.ends_with("_AT") ? 3 : 1; commas > 0 && at_ < end; ++at_) {
+      if (text() == ",") --commas;
+    }
+    const bool is_written = kind == "OUT" || kind == "INOUT" || kind == "OUT_AT" || kind == "INOUT_AT";
+    const Owner owner = is_written || kind == "SHARED" ? Owner::memory
+                        : kind == "PRV"                ? Owner::own
+                        : kind == "PRVA"               ? Owner::own_array
+                                                       : Owner::nobody;
+    if (is_number_name(text())) refuse(numbers_name);
+    if (at_ < end) context_.names.declare(text(), owner);
+    at_ = end + 1;
+  }
+
+  void read_block() {
+    const size_t end = partner();
+    context_.names.open();
+    for (++at_; at_ != end;) read_statement();
+    ++at_;
+    context_.names.close();
+  }
+
+  void read_statement() {
     const std::string_view word = text();
-    if (word.starts_with("@@")) {
-      enter(word);
-      return {};
+    if (word.empty()) refuse("the text ends inside a function");
+    if (word == "{") return read_block();
+    if (word == ";") return void(++at_);
+    if (word == "if") return read_if();
+    if (word == "for") return read_for();
+    if (word == "while" || word == "switch") {
+      ++at_;
+      read_condition();
+      return read_loop_body();
     }
-    follow_blocks(word);
-    if (const auto reason = reason_against(tokens_, at_); !reason.empty()) return refusal(reason);
-    if (structs_.contains(word) && (text(1) == "*" || text(1) == "&")) {
-      return refusal("pointers and references are not part of the dialect");
+    if (word == "do") return read_do();
+    if (word == "struct") return read_struct();
+    if (word == "@@phase") return void(read_phase());
+    if (word.starts_with("@@") && word != "@@own" && word != "@@item") {
+      refuse(word == "@@end" ? "the phase has no end" : "no phase begins in this block");
     }
-    if (!in_kernel_) return check_outside(word);
-    if (word == "return") return refusal("a kernel has no return; `continue` ends a phase for one thread");
-    if (declares()) add_names(in_phase_ ? locals_ : uniforms_);
-    return in_phase_ ? check_in_phase(word) : check_between_phases();
+    if (word == "const" || is_type_here()) return read_declarations();
+    if (word == "case") {
+      ++at_;
+      return read_expression(":");
+    }
+    if (word == "default" && text(1) == ":") return void(at_ += 2);
+    if (word == "break" || word == "continue" || word == "return") return read_jump(word);
+    read_expression(";");
   }
 
-  /// Helper functions, and what else stands between kernels.
-  Result<> check_outside(std::string_view word) {
-    if (word == "PIANOLA_FN") {
-      helper_ = text(2);
-      if (std::ranges::binary_search(functions, helper_)) {
-        return refusal_at(at_ + 2, "the dialect has a function of that name");
+  void read_jump(std::string_view word) {
+    if (word == "return" && context_.place != Place::helper) {
+      refuse("a kernel has no return; `continue` ends a phase for one thread");
+    }
+    if (word == "break" && loops_ == 0) {
+      refuse(context_.place == Place::phase
+                 ? "on a CPU it would end the phase for all threads; `continue` ends it for one"
+                 : "it leaves no loop");
+    }
+    ++at_;
+    if (word == "return") return read_expression(";");
+    expect(";", "';' belongs here");
+  }
+
+  /// One without braces has a block of its own too. A barrier is a statement behind its phase.
+  void read_body() {
+    if (++nesting_ > max_nesting) refuse("statements lie too deep in each other");
+    context_.names.open();
+    const size_t start = at_;
+    if (text() != "@@phase") {
+      read_statement();
+    } else if (read_phase()) {
+      at_ = start;
+      refuse("END_SYNC needs braces around the phase, or its barrier stands behind the whole statement on GPUs");
+    }
+    context_.names.close();
+    --nesting_;
+  }
+
+  void read_loop_body() {
+    ++loops_;
+    read_body();
+    --loops_;
+  }
+
+  void read_condition() {
+    if (text() != "(") refuse("'(' belongs here");
+    const size_t end = partner();
+    check_expression(context_, at_ + 1, end);
+    at_ = end + 1;
+  }
+
+  void read_if() {
+    for (;;) {
+      ++at_;
+      read_condition();
+      read_body();
+      if (!passes("else")) return;
+      if (text() != "if") return read_body();
+    }
+  }
+
+  void read_for() {
+    ++at_;
+    if (text() != "(") refuse("'(' belongs here");
+    const size_t end = partner();
+    ++at_;
+    context_.names.open();
+    if (text() == "const" || is_type_here()) {
+      read_declarations();
+    } else {
+      read_expression(";");
+    }
+    read_expression(";");
+    check_expression(context_, at_, end);
+    at_ = end + 1;
+    read_loop_body();
+    context_.names.close();
+  }
+
+  void read_do() {
+    ++at_;
+    read_loop_body();
+    expect("while", "'while' belongs here");
+    read_condition();
+    expect(";", "';' belongs here");
+  }
+
+  /// "@@phase do { if (bounds) { ... } } while (false); @@endphase", and the barrier. Whether it has one.
+  bool read_phase() {
+    if (context_.place == Place::phase) refuse("a phase inside a phase");
+    if (context_.place != Place::between) refuse("phases are for kernels");
+    at_ += 4;
+    context_.place = Place::bounds;
+    read_condition();
+    context_.place = Place::phase;
+    const auto loops = std::exchange(loops_, 0);
+    read_block();
+    loops_ = loops;
+    context_.place = Place::between;
+    for (const std::string_view word : {"}", "while", "(", "false", ")", ";", "@@endphase"}) {
+      expect(word, "a phase ends in the block where it begins");
+    }
+    return passes("PIANOLA_BARRIER");
+  }
+
+  /// "const type name = value, name[3];"
+  void read_declarations() {
+    passes("const");
+    if (!is_type_here()) refuse("no type of the dialect");
+    if (is_pointer_behind()) refuse(no_pointers);
+    if (!is_name(text(1))) refuse("a variable's declaration begins here, or a value that nobody takes");
+    do {
+      ++at_;
+      read_variable();
+    } while (text() == ",");
+    expect(";", "declare variables as type name = value;");
+  }
+
+  void read_variable() {
+    const std::string_view name = text();
+    if (name == "*" || name == "&" || name == "&&") refuse(no_pointers);
+    if (!is_name(name)) refuse("a variable's name belongs here");
+    if (is_number_name(name)) refuse(numbers_name);
+    const size_t start = at_++;
+    read_sides();
+    if (passes("=")) {
+      const size_t first = at_;
+      skip_to(",;");
+      check_expression(context_, first, at_);
+      for (size_t at = first; at < at_; ++at) {
+        if (context_.text(at) != name || context_.text(at - 1) == "." || context_.text(at + 1) == "(") continue;
+        throw Refusal{.at = at, .reason = "C++ takes the new variable here, and GLSL an older one of that name"};
       }
-      in_signature_ = true;
-      return {};
     }
-    if (in_signature_) {
-      if (word == "=") return refusal("GLSL has no default arguments");
-      if (word == "[") return refusal("an array as an argument is a copy for some targets and the array for others");
-      if (word == ";") return refusal("helpers are defined before they are used; recursion is not possible on GPUs");
-      if (word == "{") in_signature_ = false;
-      return {};
+    if (text() == "{" || text() == "(") {
+      at_ = start;
+      refuse("GLSL has no such values; declare it as type name = value");
     }
-    if (word == "struct") {
-      structs_.insert(text(1));
-      is_in_struct_ = true;
-    }
-    if (blocks_.empty()) {
-      helper_ = {};
-      const bool ends_struct = word == "}" && std::exchange(is_in_struct_, false);
-      const bool has_variable = ends_struct ? text(1) != ";" : parentheses_ == 0 && declares();
-      if (has_variable) return refusal("MSL has no variables outside functions; use #define");
-    } else if (word == helper_ && text(1) == "(") {
-      return refusal("recursion is not possible on GPUs");
-    }
-    return {};
+    context_.names.declare(name, context_.place == Place::between ? Owner::workgroup : Owner::thread);
   }
 
-  void enter(std::string_view mark) {
-    if (mark == "@@kernel") {
-      in_kernel_ = true;
-      uniforms_.clear();
-    } else if (mark == "@@end") {
-      in_kernel_ = in_phase_ = loop_is_next_ = false;
-      blocks_.clear();
-      parentheses_ = 0;
-    } else if (mark == "@@phase") {
-      in_phase_ = true;
-      blocks_.clear();
-      locals_.clear();
-      // The marks stand around `do { if (condition) { ... } } while (false);`, which is the phase itself.
-      skip_opening();
-    } else if (mark == "@@endphase") {
-      in_phase_ = false;
+  /// "[3][4]"
+  void read_sides() {
+    while (text() == "[") {
+      check_expression(context_, at_ + 1, partner());
+      at_ = partner() + 1;
     }
   }
 
-  /// Past "do { if ( condition ) {".
-  void skip_opening() {
-    int depth = 0;
-    while (++at_ < tokens_.size()) {
-      if (text() == "(") ++depth;
-      if (text() == ")") --depth;
-      if (text() == "{" && depth == 0 && before() == ")") return;
+  /// Past all brackets to one of these characters.
+  void skip_to(std::string_view ends) {
+    for (;; ++at_) {
+      const std::string_view word = text();
+      if (word == "(" || word == "[" || word == "{") {
+        at_ = partner();
+      } else if (word.size() == 1 && ends.find(word) != std::string_view::npos) {
+        return;
+      } else if (word.empty() || word == ")" || word == "]" || word == "}" || word == "@@endphase" || word == "@@end") {
+        refuse("a statement is not complete here");
+      }
     }
   }
 
-  /// Keeps the stack of blocks, and whether a loop without braces is open.
-  void follow_blocks(std::string_view word) {
-    if (word == "for" || word == "while" || word == "do" || word == "switch") {
-      loop_is_next_ = true;
-      depth_at_loop_ = parentheses_;
-    }
-    if (word == "(") ++parentheses_;
-    if (word == ")") --parentheses_;
-    if (word == "{") {
-      blocks_.push_back({.is_loop = loop_is_next_});
-      loop_is_next_ = false;
-    }
-    if (word == "}" && !blocks_.empty()) blocks_.pop_back();
-    if (word == ";" && parentheses_ == depth_at_loop_) loop_is_next_ = false;
+  void read_expression(std::string_view end) {
+    const size_t first = at_;
+    skip_to(end);
+    check_expression(context_, first, at_);
+    ++at_;
   }
 
-  bool in_loop() const {
-    return loop_is_next_ || std::ranges::any_of(blocks_, [](const Block& block) { return block.is_loop; });
-  }
-
-  bool is_type_here(std::string_view word) const { return is_type(word) || structs_.contains(word); }
-
-  /// "uint name =", "uint name ;", "uint name ," or "uint name [".
-  bool declares() const {
-    const std::string_view after = text(2);
-    return is_type_here(text()) && (after == "=" || after == ";" || after == "," || after == "[");
-  }
-
-  /// The names of a declaration's whole list.
-  void add_names(std::set<std::string_view>& names) const {
-    names.insert(text(1));
-    int depth = 0;
-    for (size_t i = 2; !text(i).empty() && (depth > 0 || text(i) != ";"); ++i) {
-      if (text(i) == "(" || text(i) == "[" || text(i) == "{") ++depth;
-      if (text(i) == ")" || text(i) == "]" || text(i) == "}") --depth;
-      if (text(i) == "," && depth == 0) names.insert(text(i + 1));
-    }
-  }
-
-  Result<> check_in_phase(std::string_view word) {
-    if (word == "break" && !in_loop()) {
-      return refusal("on a CPU it would end the phase for all threads; `continue` ends it for one");
-    }
-    const size_t changed = changed_by(tokens_, at_);
-    if (changed == no_token) return {};
-    const std::string_view name = without_members(tokens_[changed].text);
-    if (!uniforms_.contains(name) || locals_.contains(name)) return {};
-    return refusal_at(
-        changed, "declared outside the phase, it belongs to the whole workgroup and cannot change inside; use PRV");
-  }
-
-  Result<> check_between_phases() const {
-    const size_t changed = changed_by(tokens_, at_);
-    if (changed == no_token || uniforms_.contains(without_members(tokens_[changed].text))) return {};
-    return refusal_at(changed,
-                      "between phases, where a CPU comes once a workgroup and a GPU once a thread, only variables that "
-                      "are declared there can change; write it in a phase");
-  }
-
-  std::vector<Token> tokens_;
+  Context& context_;
   size_t at_ = 0;
-  bool in_kernel_ = false;
-  bool in_signature_ = false;  ///< between FN and its body
-  std::string_view helper_;    ///< the function whose body this is
-  bool in_phase_ = false;
-  bool loop_is_next_ = false;
-  int parentheses_ = 0;
-  int depth_at_loop_ = 0;
-  std::vector<Block> blocks_;
-  bool is_in_struct_ = false;
-  std::set<std::string_view> structs_;   ///< their names
-  std::set<std::string_view> uniforms_;  ///< declared between phases of this kernel
-  std::set<std::string_view> locals_;    ///< declared in this phase
+  bool is_in_function_ = false;
+  int loops_ = 0;  ///< and switches that are open here, of those inside the phase
+  size_t nesting_ = 0;
 };
 
 }  // namespace
 
 Result<> check_dialect(std::string_view preprocessed) {
-  return Checker(tokens_of(preprocessed)).run();
+  Context context{.tokens = tokens_of(preprocessed), .partners = {}, .structs = {}, .names = {}};
+  try {
+    for (size_t at = 0; at < context.tokens.size(); ++at) {
+      if (const auto reason = reason_against(context.tokens, at); !reason.empty()) {
+        throw Refusal{.at = at, .reason = reason};
+      }
+    }
+    context.partners = partners_of(context.tokens);
+    Checker(context).run();
+  } catch (const Refusal& refusal) {
+    const Token& token = context.tokens[refusal.at];
+    return Error{.code = Errc::unsupported,
+                 .message = fmt::format("{}:{}: '{}': {}", token.file, token.line, token.text, refusal.reason)};
+  }
+  return {};
 }
 
 }  // namespace pianola::kernel_build

@@ -12,20 +12,17 @@
 namespace pianola::kernel_build {
 namespace {
 
-bool is_word(char c) {
-  return is_of_name(c) || c == '.';
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
 }
 
-/// The length of the token at the start of `text`: a word or number, a mark, an operator, a literal.
+/// The length of the token at the start of `text`: a name, a number, a mark, an operator, a literal.
 size_t token_length(std::string_view text) {
-  if (text.starts_with("@@")) {
-    size_t end = 2;
-    while (end < text.size() && is_word(text[end])) ++end;
-    return end;
-  }
-  if (is_word(text[0])) {
-    size_t end = 1;
-    while (end < text.size() && is_word(text[end])) ++end;
+  const bool is_mark = text.starts_with("@@");
+  const bool is_number = is_digit(text[0]) || (text[0] == '.' && text.size() > 1 && is_digit(text[1]));
+  if (is_mark || is_number || is_of_name(text[0])) {
+    size_t end = is_mark ? 2 : 1;
+    while (end < text.size() && (is_of_name(text[end]) || (is_number && text[end] == '.'))) ++end;
     return end;
   }
   for (const std::string_view three : {"<<=", ">>="}) {
@@ -126,10 +123,6 @@ constexpr auto refused_words = std::to_array<std::string_view>({"alignas",
                                                                 "xor_eq"});
 static_assert(std::ranges::is_sorted(refused_words) && std::ranges::is_sorted(types));
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 /// Whole numbers that have another type, or none, in GLSL or MSL.
 std::string_view reason_against_integer(std::string_view number) {
   const bool is_unsigned = number.ends_with('u') || number.ends_with('U');
@@ -194,7 +187,8 @@ bool is_type(std::string_view word) {
 }
 
 std::string_view reason_against_name(std::string_view name) {
-  if (name.starts_with("__") || name.starts_with("gl_")) return "such names belong to compilers";
+  const bool is_of_cpp = name.size() > 1 && name[0] == '_' && (name[1] == '_' || (name[1] >= 'A' && name[1] <= 'Z'));
+  if (is_of_cpp || name.starts_with("gl_")) return "such names belong to compilers";
   if (name.starts_with("pianola_") || name.starts_with("Pianola")) return "such names belong to the dialect";
   return {};
 }
@@ -217,14 +211,18 @@ std::string_view reason_against(const std::vector<Token>& tokens, size_t at) {
     return reason_against_number(word, goes_on ? text(2) : std::string_view());
   }
   if (word == "(" && is_type(text(1)) && text(2) == ")" && !text(3).empty() &&
-      (is_word(text(3)[0]) || text(3) == "(")) {
+      (is_of_name(text(3)[0]) || text(3) == "(")) {
     return "write a conversion as type(value)";
   }
   if (word == "[") {
     const std::string_view before = at == 0 ? std::string_view() : tokens[at - 1].text;
-    if (before.empty() || !(is_word(before.back()) || before == "]" || before == ")")) {
+    if (before.empty() || !(is_of_name(before.back()) || before == "]" || before == ")")) {
       return "lambdas and attributes are not part of the dialect";
     }
+  }
+  constexpr std::string_view punctuation = "{}()[];,.:?+-*/%&|^~!<>=";
+  if (word.size() == 1 && !is_of_name(word[0]) && punctuation.find(word) == std::string_view::npos) {
+    return "this character is not part of the dialect";
   }
   return {};
 }

@@ -9,7 +9,7 @@
 
 namespace pianola::kernel_build {
 
-/// A word or number, a mark such as @@phase, an operator, or a single character. Views into the text.
+/// A name, a number, a mark such as @@phase, an operator, or a single character. Views into the text.
 struct Token {
   std::string_view text;
   uint32_t line = 0;
@@ -21,15 +21,6 @@ std::vector<Token> tokens_of(std::string_view text);
 
 /// Whether the word is one of the dialect's types.
 bool is_type(std::string_view word);
-
-inline constexpr size_t no_token = static_cast<size_t>(-1);
-
-/// Where the name of the variable stands that the operator or atomic function tokens[at] changes, or no_token: of
-/// "v[i].x += 1", "++v" and "PIANOLA_ATOMIC_ADD(v, i, 1)" the place of "v".
-size_t changed_by(const std::vector<Token>& tokens, size_t at);
-
-/// The name in front of any members.
-std::string_view without_members(std::string_view word);
 
 /// Why nothing of the user's may have that name, or nothing.
 std::string_view reason_against_name(std::string_view name);

@@ -94,7 +94,7 @@ Result<SourceText> split_kernel_text(std::string_view preprocessed) {
     std::string line(preprocessed.substr(at, end - at));
     at = end + 1;
     if (read_marker(line, lines)) continue;
-    while (take(line, "@@phase") || take(line, "@@endphase")) {
+    while (take(line, "@@phase") || take(line, "@@endphase") || take(line, "@@own") || take(line, "@@item")) {
     }
     std::string_view rest = line;
     for (;;) {
@@ -104,7 +104,8 @@ Result<SourceText> split_kernel_text(std::string_view preprocessed) {
       lines.add_piece(*before, *into);
       into = &source.common;
       if (!is_common) continue;
-      std::string name(take_until(rest, "@@body").value_or(""));
+      const std::string_view head = take_until(rest, "@@body").value_or("");
+      std::string name(head.substr(0, head.find("@@args")));
       std::erase(name, ' ');
       source.kernels.push_back({.name = std::move(name), .body = {}});
       into = &source.kernels.back().body;

@@ -6,10 +6,15 @@
 namespace pianola::kernel_build {
 namespace {
 
+constexpr std::string_view arguments =
+    "INOUT(uint, x), INOUT_AT(0, 7, uint4, y), IN(uint, only), VAL(uint, m), VALA(uint, n, 3), SHARED(uint, tile, 64), "
+    "PRV(uint, own), PRVA(uint, pair, 2)";
+
 /// A kernel whose one phase holds `phase` on line 5, after `before` on line 3.
-std::string kernel(const std::string& phase, const std::string& before = "") {
-  return "# 2 \"user.k\"\n@@kernel k @@body\n" + before + "\n@@phase do { if (GID_X < (n)) {\n" + phase +
-         "\n} } while (false); @@endphase\n@@end\n";
+std::string kernel(const std::string& phase, const std::string& before = "",
+                   const std::string& bounds = "GID_X < (m)") {
+  return "# 2 \"user.k\"\n@@kernel k @@args " + std::string(arguments) + " @@body\n" + before + "\n@@phase do { if (" +
+         bounds + ") {\n" + phase + "\n} } while (false); @@endphase\n@@end\n";
 }
 
 void expect_refused(const std::string& text, const std::string& word, int line) {
@@ -36,6 +41,11 @@ TEST(KernelDialectCheck, BreakOutOfAPhaseIsRefusedAndOutOfALoopIsFine) {
   expect_fine(kernel("for (uint i = 0u; i < 3u; ++i) if (x[i] > 0) break;"));
   expect_refused(kernel("for (uint i = 0u; i < 3u; ++i) { x[i] = 0; } break;"), "break", 5);
   expect_fine(kernel("if (x[GID_X] > 0) { continue; }"));
+  expect_fine(kernel("while (x[GID_X] > 0) if (m > 1u) { x[GID_X] -= 1u; } else break;"));
+  expect_fine(kernel("for (uint4 v = uint4{1u, 2u, 3u, 4u}; v.x < 9u; v.x += 1u) { break; }"));
+  expect_fine(kernel("switch (m) { case 1u: break; default: x[0] = 1u; }"));
+  expect_refused(kernel("while (x[GID_X] > 0) if (m > 1u) { x[GID_X] -= 1u; } break;"), "break", 5);
+  expect_refused(kernel("do x[GID_X] -= 1u; while (x[GID_X] > 0); break;"), "break", 5);
 }
 
 TEST(KernelDialectCheck, ChangingAVariableOfTheWorkgroupInAPhaseIsRefused) {
@@ -57,25 +67,162 @@ TEST(KernelDialectCheck, EveryKindOfVariableOfTheWorkgroupIsKnown) {
   expect_refused(kernel("acc[1] += LID_X;", "uint acc[2];"), "acc", 5);
   expect_refused(kernel("acc[n[1]]++;", "uint acc[2];"), "acc", 5);
   expect_refused(kernel("++acc[1];", "uint acc[2];"), "acc", 5);
-  expect_refused(kernel("u.x += 1u;", "uint4 u = uint4(0u, 0u, 0u, 0u);"), "u.x", 5);
-  expect_refused(kernel("--u.x;", "uint4 u = uint4(0u, 0u, 0u, 0u);"), "u.x", 5);
+  expect_refused(kernel("u.x += 1u;", "uint4 u = uint4(0u, 0u, 0u, 0u);"), "u", 5);
+  expect_refused(kernel("--u.x;", "uint4 u = uint4(0u, 0u, 0u, 0u);"), "u", 5);
   expect_refused(kernel("(sum) = 1u;", "uint sum = 0u;"), "sum", 5);
+  expect_refused(kernel("((acc)[1]) = 1u;", "uint acc[2];"), "acc", 5);
   expect_refused(kernel("PIANOLA_ATOMIC_ADD(acc, 0u, 1u);", "uint acc[2];"), "acc", 5);
-  expect_refused(box + kernel("box.low += 1.0f;", "Box box;"), "box.low", 5);
+  expect_refused(box + kernel("box.low += 1.0f;", "Box box;"), "box", 5);
   expect_refused(box + kernel("boxes[1].low += 1.0f;", "Box boxes[2];"), "boxes", 5);
   expect_fine(kernel("uint a = 0u, b = 1u; b += 1u; x[GID_X] = b;", "uint b = 0u;"));
-  expect_fine(kernel("x[b] = a; x[acc[0]] = u.x; for (uint i = b, j = a; i < a; ++i, --j) { y.x += 1u; }",
+  expect_fine(kernel("x[b] = a; x[acc[0]] = u.x; for (uint i = b, j = a; i < a; ++i, --j) { y[1].x += 1u; }",
                      "uint a = 0u, b = 0u; uint acc[2]; uint4 u = uint4(0u, 0u, 0u, 0u);"));
+}
+
+TEST(KernelDialectCheck, AVariableOfTheWorkgroupChangesInAPhaseInNoForm) {
+  for (const char* change : {"(n0)++;",
+                             "++(n0);",
+                             "((n0)) += 1u;",
+                             "if (LID_X == 3u) x[0] = 7u; else ++n0;",
+                             "do ++n0; while (x[0] < 3u);",
+                             "for (;;) n0--;",
+                             "while (n0++ < 3u) { }",
+                             "switch (--n0) { }",
+                             "x[n0++] = 1u;",
+                             "x[0] = uint((n0 = 3u));",
+                             "uint k = n0++;",
+                             "uint k[n0++];",
+                             "x[0] = m > 1u ? n0++ : 0u;",
+                             "x[0] = - --n0;",
+                             "case 1u: n0 = 1u;",
+                             "x[0] = x[1] - --n0;",
+                             "x[0] = n0---m;",
+                             "{ { { n0 = 1u; } } }",
+                             "uint4 v = {n0++, 1u, 1u, 1u};",
+                             "m, n0 = 1u;",
+                             "x[0] = min((1u), (n0 *= 2u));",
+                             "for (uint i = 0u; i < n0; ++n0) { }",
+                             "if (n0 = 1u) { }"}) {
+    expect_refused(kernel(change, "uint n0 = m;"), "n0", 5);
+  }
+  for (const char* form : {"*&n0 = 1u;", "(*&n0)++;", "0[&n0] = 1u;", "x[0] = *(&n0);", "f(&n0);"}) {
+    EXPECT_FALSE(check_dialect(kernel(form, "uint n0 = m;"))) << form;
+  }
+  expect_refused(kernel("(m > 1u ? n0 : n1) = 1u;", "uint n0 = m, n1 = m;"), "=", 5);
+  expect_refused(kernel("(m, n0)++;", "uint n0 = m;"), "++", 5);
+  expect_refused(kernel("f(n0) = 1u;", "uint n0 = m;"), "=", 5);
+  expect_refused(kernel("x[0] = ({ ++n0; n0; });", "uint n0 = m;"), "n0", 5);
+  expect_refused(kernel("x[0] = ({ f(n0); n0; });", "uint n0 = m;"), ";", 5);
+  expect_refused(kernel("n0<:0:> = 1u;", "uint n0[2];"), "=", 5);
+}
+
+TEST(KernelDialectCheck, ANameHidesAnOuterOneInItsOwnBlockAlone) {
+  expect_refused(kernel("{ uint n0 = 1u; n0 += 1u; } n0 += 1u;", "uint n0 = m;"), "n0", 5);
+  expect_refused(kernel("for (uint n0 = 0u; n0 < 3u; ++n0) { } n0 = 1u;", "uint n0 = m;"), "n0", 5);
+  expect_refused(kernel("if (m > 1u) uint n0 = 1u; n0 = 1u;", "uint n0 = m;"), "n0", 5);
+  expect_refused(kernel("do { uint n0 = 1u; } while (n0++ < 3u);", "uint n0 = m;"), "n0", 5);
+  expect_refused(kernel("n0 = 1u; uint n0 = 1u;", "uint n0 = m;"), "n0", 5);
+  expect_fine(
+      kernel("for (uint n0 = 0u; n0 < 3u; ++n0) { n0 += 1u; } { uint n0 = 1u; { n0 += 1u; } }", "uint n0 = m;"));
+  expect_refused(kernel("x[0] = 1u;", "{ uint n0 = m; n0 += 1u; } n0 += 1u;"), "n0", 3);
+  expect_refused(kernel("uint n0 = n0 + 1u;", "uint n0 = m;"), "n0", 5);
+  expect_fine(kernel("uint f = f(y[0].f);"));
+}
+
+TEST(KernelDialectCheck, TheBoundsOfAPhaseChangeNothing) {
+  expect_refused(kernel("x[0] = 1u;", "uint n0 = m;", "GID_X < (n0++)"), "n0", 4);
+  expect_refused(kernel("x[0] = 1u;", "", "GID_X < (x[0] = 3u)"), "x", 4);
+  expect_refused(kernel("x[0] = 1u;", "", "GID_X < (PIANOLA_ATOMIC_ADD(x, 0u, 1u))"), "x", 4);
+  expect_refused(kernel("x[0] = 1u;", "", "GID_X < (@@own own)"), "own", 4);
+  expect_fine(kernel("x[0] = 1u;", "uint n0 = m;", "GID_X < (n0 > m ? n0 - m : 0u) && GID_Y < (x[3])"));
+}
+
+TEST(KernelDialectCheck, APhaseStandsByItselfBetweenPhases) {
+  const std::string phase = "@@phase do { if (true) { x[0] = 1u; } } while (false); @@endphase";
+  expect_refused(kernel(phase), "@@phase", 5);
+  expect_fine(kernel("", "for (uint i = 0u; i < m; ++i) " + phase));
+  expect_fine(kernel("", "for (uint i = 0u; i < m; ++i) { " + phase + " PIANOLA_BARRIER }"));
+  // The loop would end in front of the barrier.
+  expect_refused(kernel("", "for (uint i = 0u; i < m; ++i) " + phase + " PIANOLA_BARRIER"), "@@phase", 3);
+  expect_refused(kernel("if (m > 1u) { } } while (false); @@endphase @@phase do { if (true) { }"), "while", 5);
+  expect_refused(kernel("", "} } while (false); @@endphase"), "}", 3);
+}
+
+TEST(KernelDialectCheck, OfMemoryOnlyElementsChange) {
+  expect_refused(kernel("x = y;"), "x", 5);
+  expect_refused(kernel("x++; x[0] = 1u;"), "x", 5);
+  expect_refused(kernel("(x) += 4u;"), "x", 5);
+  expect_refused(kernel("++only;"), "only", 5);
+  expect_refused(kernel("only[0] = 1u;"), "only", 5);
+  expect_refused(kernel("m = 1u;"), "m", 5);
+  expect_refused(kernel("n[1] = 1u;"), "n", 5);
+  expect_refused(kernel("LID_X += 2u;"), "LID_X", 5);
+  expect_refused(kernel("uint LID_X = 2u;"), "LID_X", 5);
+  expect_refused("# 3 \"user.k\"\n@@kernel k @@args OUT(uint, x), VAL(uint, NWG_X) @@body @@end\n", "NWG_X", 3);
+  expect_refused(kernel("other = 2u;"), "other", 5);
+  expect_fine(kernel("(x)[0] = 1u; (x[1]) += 1u; y[2].x = 1u; ++y[x[0]].w; tile[LID_X]--;"));
+  expect_refused(kernel("uint k = 0u; PIANOLA_ATOMIC_ADD(k, 0u, 1u);"), "k", 5);
+  expect_refused(kernel("PIANOLA_ATOMIC_ADD(only, 0u, 1u);"), "only", 5);
+  expect_refused(kernel("PIANOLA_ATOMIC_ADD(x + 1, 0u, 1u);"), "PIANOLA_ATOMIC_ADD", 5);
+  expect_fine(kernel("x[0] = PIANOLA_ATOMIC_ADD((tile), x[1] + max(1u, 2u), 1u);"));
+}
+
+TEST(KernelDialectCheck, AThreadsOwnValuesAreReadAsSuch) {
+  expect_fine(kernel("@@own own = 1u; @@own own += @@item pair[0]; @@item pair[1] = @@own own; ++@@own own;"));
+  expect_refused(kernel("own = 1u;"), "own", 5);
+  expect_refused(kernel("x[0] = own ? 1u : 2u;"), "own", 5);
+  expect_refused(kernel("x[0] = pair[1];"), "pair", 5);
+  // The element of another thread on a CPU.
+  expect_refused(kernel("@@own pair[1] = 1u;"), "pair", 5);
+  expect_refused(kernel("@@item own[1] = 1u;"), "own", 5);
+  expect_refused(kernel("uint k[2]; x[0] = @@own k ? 1u : 2u;"), "k", 5);
+  expect_refused(kernel("", "uint k = @@own own;"), "own", 3);
+  expect_fine(kernel("uint own = 1u; own += 1u; x[own] = y[0].pair;"));
+}
+
+TEST(KernelDialectCheck, OnlyPlainDeclarationsAreRead) {
+  expect_refused(kernel("", "uint n0{m};"), "n0", 3);
+  expect_refused(kernel("", "uint n0(m);"), "n0", 3);
+  expect_refused(kernel("", "uint (n0) = m;"), "uint", 3);
+  expect_refused(kernel("uint a = 0u, *p = 0;"), "*", 5);
+  expect_refused(kernel("uint a = 0u, &r = n0;", "uint n0 = m;"), "&", 5);
+  expect_refused(kernel("uint const* p = x;"), "uint", 5);
+  expect_refused(kernel("for (uint v : n) { }"), ":", 5);
+  expect_refused(kernel("if (uint k = m) { }"), "uint", 5);
+  expect_refused(kernel("uint_fast32_t k = m;"), "uint_fast32_t", 5);
+  expect_refused(kernel("uint_fast32_t* p = x;"), "p", 5);
+  expect_refused(kernel("_Thread_local uint k = m;"), "_Thread_local", 5);
+  expect_refused(kernel("uint k$ = m;"), "$", 5);
+  expect_refused("# 3 \"user.k\"\nconst uint size{16u};\n", "uint", 3);
+  expect_refused("# 3 \"user.k\"\nuint size(16u), other;\n", "uint", 3);
+  expect_refused("# 3 \"user.k\"\nint64_hash f;\n", "int64_hash", 3);
+  expect_fine(kernel("uint a[2] = {1u, 2u}, b = 3u; const uint c = a[b & 1u]; ; x[0] = c;"));
+}
+
+TEST(KernelDialectCheck, LongAndDeepTextsAreRead) {
+  std::string chain = "if (m == 0u) x[0] = 0u;";
+  std::string nested;
+  for (int i = 0; i < 3000; ++i) {
+    chain += " else if (m == 1u) x[0] = 1u;";
+    nested += "if (m == 1u) ";
+  }
+  expect_fine(kernel(chain));
+  expect_refused(kernel(nested + "x[0] = 1u;"), "if", 5);
+  expect_refused(kernel("x[0] = " + std::string(100000, '(') + "1u" + std::string(100000, ')') + ";"), "(", 5);
 }
 
 TEST(KernelDialectCheck, WhatAllThreadsShareIsNotWrittenBetweenPhases) {
   expect_refused(kernel("x[GID_X] = 1u;", "x[0] = 1u;"), "x", 3);
   expect_refused(kernel("x[GID_X] = 1u;", "x[n[1]].y += 1u;"), "x", 3);
+  expect_refused(kernel("x[GID_X] = 1u;", "(x[0])++;"), "x", 3);
+  expect_refused(kernel("x[GID_X] = 1u;", "++(x[0]);"), "x", 3);
+  expect_refused(kernel("x[GID_X] = 1u;", "uint k = x[0]++;"), "x", 3);
   expect_refused(kernel("x[GID_X] = 1u;", "PIANOLA_ATOMIC_ADD(x, 0u, 1u);"), "x", 3);
   expect_refused(kernel("x[GID_X] = 1u;", "x[0]++;"), "x", 3);
   expect_refused(kernel("x[GID_X] = 1u;", "++x[0];"), "x", 3);
-  expect_refused(kernel("x[GID_X] = 1u;", "if (WG_X == 0u) { own = 1u; }"), "own", 3);
+  expect_refused(kernel("x[GID_X] = 1u;", "if (WG_X == 0u) { tile[0] = 1u; }"), "tile", 3);
   expect_fine(kernel("x[GID_X] = 1u;", "const uint v = x[0]; uint w = v, u[2]; u[0] = 1u; w += u[0]; w++;"));
+  expect_fine(kernel("x[GID_X] = k;", "uint k = m; if (m > 4u) k = 2u; else ++k;"));
   expect_fine(kernel("x[GID_X] = 1u;", "for (uint i = 0u, j = 1u; i <= n && j == 1u; ++i) { j -= 1u; }"));
 }
 
@@ -84,7 +231,12 @@ TEST(KernelDialectCheck, StructsAreTypes) {
   expect_refused(box + "# 3 \"user.k\"\nPIANOLA_FN float f(const Box& x) { return x.low; }\n", "Box", 3);
   expect_refused(box + "# 3 \"user.k\"\nconst Box unit = {0.0f, 1.0f};\n", "Box", 3);
   expect_refused("# 3 \"user.k\"\nstruct Box { float low; } unit;\n", "}", 3);
+  expect_refused("# 3 \"user.k\"\nstruct Count { uint n; uint next() { return n++; } };\n", "(", 3);
+  expect_refused("# 3 \"user.k\"\nstruct Count { uint n = 3u; };\n", "=", 3);
+  expect_refused("# 3 \"user.k\"\nstruct Count { uint* n; };\n", "uint", 3);
+  expect_refused(box + kernel("struct Two { Box a; } two;"), "}", 5);
   expect_fine(box + kernel("Box box; box.low = 1.0f; x[GID_X] = box.low;"));
+  expect_fine(box + kernel("struct Two { Box a, b[2]; uint c; }; Two two; two.a.low = 1.0f; two.b[1].low = 2.0f;"));
 }
 
 TEST(KernelDialectCheck, PointersAndReferencesAreRefused) {

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// What expressions of the dialect change. Assignments, ++, -- and atomics are all that can: there are no addresses, and
+// functions take values. Each must name its variable, of which it is known who has it.
+#include "kernel_build/dialect_context.hpp"
+#include "kernel_build/identifier.hpp"
+
+namespace pianola::kernel_build {
+namespace {
+
+constexpr std::string_view no_pointers = "pointers and references are not part of the dialect";
+
+bool is_assignment(std::string_view word) {
+  return word == "=" ||
+         (word.size() > 1 && word.back() == '=' && word != "==" && word != "!=" && word != "<=" && word != ">=");
+}
+
+bool is_number(std::string_view word) {
+  const size_t first = word.starts_with('.') ? 1 : 0;
+  return first < word.size() && word[first] >= '0' && word[first] <= '9';
+}
+
+bool is_word(std::string_view word) {
+  return !word.empty() && (is_of_name(word[0]) || is_number(word));
+}
+
+/// Whether a value may end with that token, so that an operator behind it has two sides.
+bool ends_value(std::string_view word) {
+  return is_name(word) || is_number(word) || word == ")" || word == "]" || word == "}";
+}
+
+/// What is changed: the variable's name, and whether an element of it.
+struct Changed {
+  size_t name = no_token;
+  bool is_element = false;
+};
+
+/// One expression, or a list of them.
+class Expression {
+ public:
+  Expression(const Context& context, size_t first, size_t last) : context_(context), first_(first), last_(last) {}
+
+  void check() const {
+    for (size_t at = first_; at < last_; ++at) {
+      check_form(at);
+      check_own(at);
+      check_changes(at);
+    }
+  }
+
+ private:
+  std::string_view text(size_t at) const {
+    return at >= first_ && at < last_ ? context_.tokens[at].text : std::string_view();
+  }
+  std::string_view before(size_t at) const { return at > first_ ? text(at - 1) : std::string_view(); }
+  size_t partner(size_t at) const { return context_.partners[at]; }
+
+  /// What would let a type, a declaration or an address hide in an expression.
+  void check_form(size_t at) const {
+    const std::string_view word = text(at);
+    const bool is_address = word == "*" || word == "&" || word == "&&";
+    if (is_address && !ends_value(before(at))) throw Refusal{.at = at, .reason = no_pointers};
+    if (word == "[" && !ends_value(before(at))) {
+      throw Refusal{.at = at, .reason = "lambdas and attributes are not part of the dialect"};
+    }
+    if (word == ";") throw Refusal{.at = at, .reason = "statements inside expressions are not part of the dialect"};
+    if (word == "." && (!ends_value(before(at)) || !is_name(text(at + 1)))) {
+      throw Refusal{.at = at, .reason = "members are read as value.name, and lists of values have no names"};
+    }
+    if (!is_word(word)) return;
+    if (!is_name(word) && !is_number(word)) throw Refusal{.at = at, .reason = "a statement begins here too early"};
+    if (before(at) != "." && context_.is_type_at(at)) {
+      const std::string_view after = text(at + 1);
+      if (after == "*" || after == "&") throw Refusal{.at = at, .reason = no_pointers};
+      if (is_word(after)) throw Refusal{.at = at, .reason = "variables are declared in statements of their own"};
+      if (after != "(" && after != "{") throw Refusal{.at = at, .reason = "write a conversion as type(value)"};
+    } else if (is_word(text(at + 1))) {
+      throw Refusal{.at = at, .reason = "neither a type of the dialect nor followed by an operator"};
+    }
+  }
+
+  /// P and PA are marks in front of a name, and nothing else has a thread's own values.
+  void check_own(size_t at) const {
+    const std::string_view word = text(at);
+    if (word.starts_with("@@")) {
+      if (word != "@@own" && word != "@@item") throw Refusal{.at = at, .reason = "a statement is not complete here"};
+      if (context_.place != Place::phase) {
+        throw Refusal{.at = at + 1, .reason = "a thread's own values are there in phases only"};
+      }
+      const auto owner = context_.names.find(text(at + 1));
+      if (owner == (word == "@@own" ? Owner::own : Owner::own_array)) return;
+      throw Refusal{.at = at + 1, .reason = "P(name) is for what PRV declares, PA(name, index) for what PRVA does"};
+    }
+    if (!is_name(word) || before(at) == "." || before(at).starts_with("@@")) return;
+    const auto owner = context_.names.find(word);
+    if (owner == Owner::own || owner == Owner::own_array) {
+      throw Refusal{.at = at, .reason = "a thread's own value is P(name), and an element of an array PA(name, index)"};
+    }
+  }
+
+  void check_changes(size_t at) const {
+    const std::string_view word = text(at);
+    if (word.starts_with("PIANOLA_ATOMIC_")) return check_atomic(at);
+    if (is_assignment(word)) return check_change(at, value_before(at));
+    if (word != "++" && word != "--") return;
+    check_change(at, ends_value(before(at)) ? value_before(at) : value_behind(at));
+  }
+
+  void check_atomic(size_t at) const {
+    if (text(at + 1) != "(") throw Refusal{.at = at, .reason = "it takes an array, an index and a value"};
+    size_t end = at + 2;
+    while (end < partner(at + 1) && text(end) != ",") end = is_opening(end) ? partner(end) + 1 : end + 1;
+    const Changed changed = changed_in(at + 2, end);
+    check_change(at, {.name = changed.name, .is_element = true});
+    if (context_.names.find(text(changed.name)) != Owner::memory) {
+      throw Refusal{.at = changed.name, .reason = "atomics are for buffers that are written and for SHARED"};
+    }
+  }
+
+  void check_change(size_t at, Changed changed) const {
+    if (changed.name == no_token) {
+      throw Refusal{.at = at, .reason = "what changes must be a variable, an element or a member of one"};
+    }
+    const auto owner = context_.names.find(text(changed.name));
+    const std::string_view reason = owner ? reason_against(*owner, changed) : "no variable of that name is known here";
+    if (!reason.empty()) throw Refusal{.at = changed.name, .reason = reason};
+  }
+
+  std::string_view reason_against(Owner owner, Changed changed) const {
+    if (context_.place == Place::bounds) return "the bounds of a phase change nothing";
+    if (context_.place == Place::between && owner != Owner::workgroup) {
+      return "between phases, where a CPU comes once a workgroup and a GPU once a thread, only variables that are "
+             "declared there can change; write it in a phase";
+    }
+    if (owner == Owner::nobody) return "it can only be read";
+    if (context_.place == Place::phase && owner == Owner::workgroup) {
+      return "declared outside the phase, it belongs to the whole workgroup and cannot change inside; use PRV";
+    }
+    if (owner == Owner::memory && !changed.is_element) return "only its elements can change";
+    return {};
+  }
+
+  bool is_opening(size_t at) const { return text(at) == "(" || text(at) == "[" || text(at) == "{"; }
+
+  /// Of "v[i].x" and "(v[i]).x", which are all of [first, last), the name v; no name of anything else.
+  Changed changed_in(size_t first, size_t last) const {
+    if (first >= last) return {};
+    size_t at = first;
+    Changed changed;
+    if (text(at).starts_with("@@")) ++at;
+    if (text(at) == "(") {
+      changed = changed_in(at + 1, partner(at));
+      at = partner(at) + 1;
+    } else if (is_name(text(at)) && !context_.is_type_at(at)) {
+      changed.name = at++;
+    }
+    while (at < last) {
+      if (text(at) == "[") {
+        changed.is_element = true;
+        at = partner(at) + 1;
+      } else if (text(at) == "." && is_name(text(at + 1))) {
+        at += 2;
+      } else {
+        return {};
+      }
+    }
+    return changed;
+  }
+
+  /// What stands in front of "=" or behind which "++" does.
+  Changed value_before(size_t end) const {
+    size_t at = end;
+    for (;;) {
+      if (at == first_) return {};
+      --at;
+      if (text(at) == "]") {
+        at = partner(at);
+      } else if (text(at) == ")") {
+        at = partner(at);
+        // What a function or a conversion gives is no variable.
+        return at > first_ && ends_value(text(at - 1)) ? Changed() : changed_in(at, end);
+      } else if (is_name(text(at)) && before(at) == ".") {
+        --at;
+      } else {
+        return changed_in(at, end);
+      }
+    }
+  }
+
+  /// What stands behind "++".
+  Changed value_behind(size_t start) const {
+    size_t at = start + 1;
+    if (text(at).starts_with("@@")) ++at;
+    at = text(at) == "(" ? partner(at) + 1 : at + 1;
+    while (text(at) == "[" || text(at) == ".") at = text(at) == "[" ? partner(at) + 1 : at + 2;
+    return at > last_ ? Changed() : changed_in(start + 1, at);
+  }
+
+  const Context& context_;
+  size_t first_;
+  size_t last_;
+};
+
+}  // namespace
+
+void check_expression(const Context& context, size_t first, size_t last) {
+  Expression(context, first, last).check();
+}
+
+}  // namespace pianola::kernel_build
