@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the portable dialect promises, on one target, against plain C++.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -177,6 +178,15 @@ TEST_F(KernelDialect, WordsOfOtherLanguagesAreNames) {
   ASSERT_TRUE(run("device", {1, 1, 1}, {from, into}, {11, 13, 17}));
   const auto own = [&](uint32_t i) { return 3 * from[i] + 2 + 11; };
   for (uint32_t i = 0; i < 64; ++i) ASSERT_EQ(into[i], 1000 * (own(63 - i) & 1U) + own(i) + 5 + 3 + 13 * 17) << i;
+}
+
+TEST_F(KernelDialect, BoundsOfPhasesAreWholeNumbers) {
+  std::vector<uint32_t> y(64);
+  ASSERT_TRUE(run("fractions", {1, 1, 1}, {y}, {std::bit_cast<uint32_t>(2.5F), std::bit_cast<uint32_t>(3.5F)}));
+  for (uint32_t i = 0; i < 64; ++i) {
+    const uint32_t expected = i % 8 >= 2 ? 0 : i / 8 < 3 ? 111 : 101;
+    ASSERT_EQ(y[i], expected) << i;
+  }
 }
 
 /// Numbers 0, 1, ... after the kernel, which takes runs of 256.

@@ -15,9 +15,9 @@
 
 #define PIANOLA_K_PHASE(condition) @@phase do { if (condition) {
 #define PHASE PIANOLA_K_PHASE(true)
-#define PHASE_X(width) PIANOLA_K_PHASE(GID_X < (width))
-#define PHASE_XY(width, height) PIANOLA_K_PHASE(GID_X < (width) && GID_Y < (height))
-#define PHASE_LANES(count) PIANOLA_K_PHASE(LID_X < (count))
+#define PHASE_X(width) PIANOLA_K_PHASE(GID_X < uint(width))
+#define PHASE_XY(width, height) PIANOLA_K_PHASE(GID_X < uint(width) && GID_Y < uint(height))
+#define PHASE_LANES(count) PIANOLA_K_PHASE(LID_X < uint(count))
 #define END_PHASE } } while (false); @@endphase
 #define END_SYNC } } while (false); @@endphase PIANOLA_BARRIER
 
