@@ -94,7 +94,7 @@ Result<Compiled> compile_msl(const Source& source, const Target& target, const T
   const std::string msl = msl_of(source, *text);
   const auto bytes = std::as_bytes(std::span(msl));
   format::ObjectContents object = whole_object(source, target, {bytes.begin(), bytes.end()});
-  for (CodeObject::Entry& entry : object.entries) entry.symbol = msl_name(entry.symbol);
+  for (CodeObject::Entry& entry : object.entries) entry.symbol = msl_name(entry.symbol, *text);
   return Compiled{.objects = {std::move(object)}, .dependencies = std::move(text->dependencies)};
 }
 

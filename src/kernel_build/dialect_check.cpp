@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "kernel_build/dialect_context.hpp"
@@ -14,22 +13,10 @@
 namespace pianola::kernel_build {
 namespace {
 
-/// Of the dialect. A second one hides them all in GLSL and none in C++.
-constexpr auto functions = std::to_array<std::string_view>({"abs", "clamp", "cos", "exp", "floor", "fma", "log", "max",
-                                                            "min", "pow", "round", "rsqrt", "sin", "sqrt", "tanh"});
-static_assert(std::ranges::is_sorted(functions));
-
-constexpr auto numbers = std::to_array<std::string_view>(
-    {"LID_X", "LID_Y", "LID_Z", "GID_X", "GID_Y", "GID_Z", "WG_X", "WG_Y", "WG_Z", "NWG_X", "NWG_Y", "NWG_Z"});
-
 constexpr std::string_view no_pointers = "pointers and references are not part of the dialect";
 constexpr std::string_view no_globals = "MSL has no variables outside functions; use #define";
 constexpr std::string_view numbers_name = "the dialect has a number of that name";
 constexpr size_t max_nesting = 256;
-
-bool is_number_name(std::string_view name) {
-  return std::ranges::find(numbers, name) != numbers.end();
-}
 
 class Checker {
  public:
@@ -79,6 +66,7 @@ class Checker {
     for (++at_; at_ < end;) {
       if (!is_type_here()) refuse("no type that a struct may hold");
       if (is_pointer_behind()) refuse(no_pointers);
+      if (with_bool_.contains(text())) with_bool_.insert(name);
       do {
         ++at_;
         if (!is_name(text())) refuse("a struct holds variables");
@@ -99,7 +87,7 @@ class Checker {
     if (is_pointer_behind()) refuse(no_pointers);
     ++at_;
     const std::string_view name = text();
-    if (std::ranges::binary_search(functions, name)) refuse("the dialect has a function of that name");
+    if (is_function_name(name)) refuse("the dialect has a function of that name");
     if (!is_name(name) || text(1) != "(") refuse("a helper begins as FN type name(");
     at_ += 2;
     context_.place = Place::helper;
@@ -139,7 +127,7 @@ class Checker {
   void read_kernel() {
     at_ += 2;
     context_.names.open();
-    for (const std::string_view number : numbers) context_.names.declare(number, Owner::nobody);
+    for (const std::string_view number : thread_numbers) context_.names.declare(number, Owner::nobody);
     if (passes("@@args")) {
       while (at_ < context_.tokens.size() && text() != "@@body") read_entry();
     }
@@ -162,6 +150,7 @@ class Checker {
     const size_t end = partner();
     for (size_t commas = kind.ends_with("_AT") ? 3 : 1; commas > 0 && at_ < end; ++at_) {
       if (text() == ",") --commas;
+      if (with_bool_.contains(text())) refuse("a bool in memory has 4 bytes for GLSL and 1 elsewhere");
     }
     const bool is_written = kind == "OUT" || kind == "INOUT" || kind == "OUT_AT" || kind == "INOUT_AT";
     const Owner owner = is_written || kind == "SHARED" ? Owner::memory
@@ -375,6 +364,7 @@ class Checker {
   bool is_in_function_ = false;
   int loops_ = 0;  ///< and switches that are open here, of those inside the phase
   size_t nesting_ = 0;
+  std::set<std::string_view> with_bool_ = {"bool"};  ///< types that are a bool or hold one
 };
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "kernel_build/dialect_context.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "kernel_build/identifier.hpp"
 
@@ -14,7 +13,9 @@ constexpr size_t max_depth = 256;
 constexpr auto statement_words =
     std::to_array<std::string_view>({"break", "case", "const", "continue", "default", "do", "else", "for", "if",
                                      "return", "struct", "switch", "while"});
-static_assert(std::ranges::is_sorted(statement_words));
+constexpr auto functions = std::to_array<std::string_view>({"abs", "clamp", "cos", "exp", "floor", "fma", "log", "max",
+                                                            "min", "pow", "round", "rsqrt", "sin", "sqrt", "tanh"});
+static_assert(std::ranges::is_sorted(statement_words) && std::ranges::is_sorted(functions));
 
 }  // namespace
 
@@ -62,6 +63,14 @@ std::vector<size_t> partners_of(const std::vector<Token>& tokens) {
 bool is_name(std::string_view word) {
   if (word.empty() || !is_of_name(word[0]) || (word[0] >= '0' && word[0] <= '9')) return false;
   return !std::ranges::binary_search(statement_words, word);
+}
+
+bool is_number_name(std::string_view name) {
+  return std::ranges::find(thread_numbers, name) != thread_numbers.end();
+}
+
+bool is_function_name(std::string_view name) {
+  return std::ranges::binary_search(functions, name);
 }
 
 }  // namespace pianola::kernel_build

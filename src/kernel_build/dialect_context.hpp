@@ -2,6 +2,7 @@
 // What the check of the dialect knows at each place of a text: its tokens, its brackets, and what the names mean.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -65,6 +66,16 @@ std::vector<size_t> partners_of(const std::vector<Token>& tokens);
 
 /// Letters, digits and underscores, not begun by a digit; no word of a statement.
 bool is_name(std::string_view word);
+
+/// What each thread of a kernel knows its place by.
+inline constexpr auto thread_numbers = std::to_array<std::string_view>(
+    {"LID_X", "LID_Y", "LID_Z", "GID_X", "GID_Y", "GID_Z", "WG_X", "WG_Y", "WG_Z", "NWG_X", "NWG_Y", "NWG_Z"});
+
+/// Whether it is one of those.
+bool is_number_name(std::string_view name);
+
+/// Whether the dialect has a function of that name. A second one hides them all in GLSL and none in C++.
+bool is_function_name(std::string_view name);
 
 /// Refuses what changes in tokens [first, last) and must not, or cannot be told. An expression stands there, or a list
 /// of them. Throws Refusal.

@@ -79,7 +79,7 @@ std::string buffer_text(const DialectKernel& kernel, const Declaration& declarat
   const char* qualifier = !writes(binding.access) ? "readonly " : !reads(binding.access) ? "writeonly " : "";
   return fmt::format("layout(set = {}, binding = {}, std430) {}{}buffer PianolaBuffer{} {{ {} {}[]; }};\n", binding.set,
                      binding.binding, kernel.info.may_alias ? "" : "restrict ", qualifier, declaration.index,
-                     declaration.type, renaming.of(declaration.name));
+                     renaming.of(declaration.type), renaming.of(declaration.name));
 }
 
 std::string constants_layout(const KernelInfo& kernel) {
@@ -128,7 +128,7 @@ std::string locals_text(const DialectKernel& kernel, const Renaming& renaming) {
 }  // namespace
 
 std::string glsl_of(const DialectKernel& kernel, const SourceText& source, const KernelText& text) {
-  const Renaming renaming(reserved(), source.names);
+  const Renaming renaming(reserved(), source);
   std::string glsl(prologue);
   glsl += renaming.in(source.common);
   glsl += interface_text(kernel, renaming);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <set>
 
 #include "kernel_build/dialect_tokens.hpp"
 #include "kernel_build/identifier.hpp"
@@ -83,6 +84,15 @@ std::vector<std::string> names_of(std::string_view common) {
   return names;
 }
 
+/// Every word of a text but those of directives.
+std::vector<std::string> words_of(std::string_view text) {
+  std::set<std::string_view> words;
+  for (const Token& token : tokens_of(text)) {
+    if (is_of_name(token.text[0])) words.insert(token.text);
+  }
+  return {words.begin(), words.end()};
+}
+
 }  // namespace
 
 Result<SourceText> split_kernel_text(std::string_view preprocessed) {
@@ -117,6 +127,7 @@ Result<SourceText> split_kernel_text(std::string_view preprocessed) {
                  .message = fmt::format("kernel '{}' has no END_KERNEL", source.kernels.back().name)};
   }
   source.names = names_of(source.common);
+  source.words = words_of(preprocessed);
   return source;
 }
 
@@ -133,17 +144,22 @@ Result<SourceText> read_kernel_text(const Source& source, const Target& target, 
   return text;
 }
 
-Renaming::Renaming(std::span<const std::string> reserved, std::span<const std::string> names)
-    : words_(reserved.begin(), reserved.end()) {
+Renaming::Renaming(std::span<const std::string> reserved, std::span<const std::string> names,
+                   std::span<const std::string> words)
+    : renamed_(reserved.begin(), reserved.end()), source_words_(words) {
   // Members of vectors cannot have other names, and two underscores belong to GLSL.
   const auto keeps_name = [](const std::string& name) { return name.size() == 1 || name.ends_with('_'); };
-  std::ranges::remove_copy_if(names, std::back_inserter(words_), keeps_name);
-  std::ranges::sort(words_);
+  std::ranges::remove_copy_if(names, std::back_inserter(renamed_), keeps_name);
+  std::ranges::sort(renamed_);
 }
 
 std::string Renaming::of(std::string_view name) const {
   std::string result(name);
-  if (std::ranges::binary_search(words_, name)) result += '_';
+  if (!std::ranges::binary_search(renamed_, name)) return result;
+  result += '_';
+  for (uint32_t number = 2; std::ranges::binary_search(source_words_, result); ++number) {
+    result = fmt::format("{}_{}", name, number);
+  }
   return result;
 }
 

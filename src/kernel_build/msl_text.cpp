@@ -108,17 +108,17 @@ PIANOLA_ATOMIC(pianola_atomic_exchange, atomic_exchange_explicit)
 struct Named {
   const DialectKernel& kernel;
   const Renaming& renaming;
+  std::string name;
   std::string name_of(const Declaration& declaration) const { return renaming.of(declaration.name); }
-  std::string name() const { return msl_name(kernel.info.name); }
+  /// "device const float*"
+  std::string pointer_of(const Declaration& declaration) const {
+    const bool is_const = !writes(kernel.info.bindings[declaration.index].access);
+    return fmt::format("device {}{}*", is_const ? "const " : "", renaming.of(declaration.type));
+  }
 };
 
 std::string suffix_of(const Declaration& declaration) {
   return declaration.is_array ? fmt::format("[{}]", declaration.count) : std::string();
-}
-
-std::string pointer_of(const DialectKernel& kernel, const Declaration& declaration) {
-  const bool is_const = !writes(kernel.info.bindings[declaration.index].access);
-  return fmt::format("device {}{}*", is_const ? "const " : "", declaration.type);
 }
 
 /// Structs that stand in front of the kernel.
@@ -130,13 +130,13 @@ std::string structs_of(const Named& named) {
     if (each.kind == Kind::constant) {
       constants += fmt::format("  {} {}{};\n", each.type, named.name_of(each), suffix_of(each));
     } else if (each.kind == Kind::buffer) {
-      buffers += fmt::format("  {} {} [[id({})]];\n", pointer_of(kernel, each), named.name_of(each), each.index);
+      buffers += fmt::format("  {} {} [[id({})]];\n", named.pointer_of(each), named.name_of(each), each.index);
     }
   }
   std::string text;
-  if (!constants.empty()) text += fmt::format("struct PianolaConstants_{} {{\n{}}};\n", named.name(), constants);
+  if (!constants.empty()) text += fmt::format("struct PianolaConstants_{} {{\n{}}};\n", named.name, constants);
   if (kernel.info.bindings.size() > max_direct_buffers) {
-    text += fmt::format("struct PianolaBuffers_{} {{\n{}}};\n", named.name(), buffers);
+    text += fmt::format("struct PianolaBuffers_{} {{\n{}}};\n", named.name, buffers);
   }
   return text;
 }
@@ -145,17 +145,17 @@ std::string signature_of(const Named& named) {
   const DialectKernel& kernel = named.kernel;
   const auto& size = kernel.info.workgroup;
   std::string text = fmt::format("[[max_total_threads_per_threadgroup({})]]\nkernel void {}(\n",
-                                 size[0] * size[1] * size[2], named.name());
+                                 size[0] * size[1] * size[2], named.name);
   if (kernel.info.bindings.size() > max_direct_buffers) {
-    text += fmt::format("    constant PianolaBuffers_{}& pianola_buffers [[buffer(0)]],\n", named.name());
+    text += fmt::format("    constant PianolaBuffers_{}& pianola_buffers [[buffer(0)]],\n", named.name);
   } else {
     for (const Declaration& each : kernel.declarations) {
       if (each.kind != Kind::buffer) continue;
-      text += fmt::format("    {} {} [[buffer({})]],\n", pointer_of(kernel, each), named.name_of(each), each.index);
+      text += fmt::format("    {} {} [[buffer({})]],\n", named.pointer_of(each), named.name_of(each), each.index);
     }
   }
   if (!kernel.info.constants.empty()) {
-    text += fmt::format("    constant PianolaConstants_{}& pianola_constants [[buffer(30)]],\n", named.name());
+    text += fmt::format("    constant PianolaConstants_{}& pianola_constants [[buffer(30)]],\n", named.name);
   }
   return text +
          "    uint3 pianola_lid [[thread_position_in_threadgroup]],\n"
@@ -178,7 +178,7 @@ std::string locals_of(const Named& named) {
   for (const Declaration& each : kernel.declarations) {
     const std::string name = named.name_of(each);
     if (each.kind == Kind::buffer && indirect) {
-      text += fmt::format("  {} {} = pianola_buffers.{};\n", pointer_of(kernel, each), name, name);
+      text += fmt::format("  {} {} = pianola_buffers.{};\n", named.pointer_of(each), name, name);
     } else if (each.kind == Kind::constant && each.is_array) {
       text += fmt::format("  constant {}* {} = pianola_constants.{};\n", each.type, name, name);
     } else if (each.kind == Kind::constant) {
@@ -209,19 +209,18 @@ std::string with_short_lines(const std::string& text) {
 
 }  // namespace
 
-std::string msl_name(std::string_view kernel) {
-  static const Renaming renaming(reserved(), {});
-  return renaming.of(kernel);
+std::string msl_name(std::string_view kernel, const SourceText& text) {
+  return Renaming(reserved(), {}, text.words).of(kernel);
 }
 
 std::string msl_of(const Source& source, const SourceText& text) {
-  const Renaming renaming(reserved(), text.names);
+  const Renaming renaming(reserved(), text);
   std::string msl(prologue);
   msl += with_short_lines(renaming.in(text.common));
   for (const DialectKernel& kernel : source.kernels) {
     const auto body = std::ranges::find(text.kernels, kernel.info.name, &KernelText::name);
     if (body == text.kernels.end()) continue;
-    const Named named{.kernel = kernel, .renaming = renaming};
+    const Named named{.kernel = kernel, .renaming = renaming, .name = msl_name(kernel.info.name, text)};
     msl +=
         structs_of(named) + signature_of(named) + locals_of(named) + with_short_lines(renaming.in(body->body)) + "}\n";
   }

@@ -14,6 +14,6 @@ namespace pianola::kernel_build {
 std::string msl_of(const Source& source, const SourceText& text);
 
 /// What a kernel is called there, where its own name may be a word of the language.
-std::string msl_name(std::string_view kernel);
+std::string msl_name(std::string_view kernel, const SourceText& text);
 
 }  // namespace pianola::kernel_build

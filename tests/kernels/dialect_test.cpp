@@ -180,6 +180,16 @@ TEST_F(KernelDialect, WordsOfOtherLanguagesAreNames) {
   for (uint32_t i = 0; i < 64; ++i) ASSERT_EQ(into[i], 1000 * (own(63 - i) & 1U) + own(i) + 5 + 3 + 13 * 17) << i;
 }
 
+TEST_F(KernelDialect, ChangedNamesMeetNoOthers) {
+  std::vector<uint32_t> items(128);
+  for (uint32_t i = 0; i < 128; ++i) items[i] = i * i + 7;
+  std::vector<uint32_t> y(64);
+  ASSERT_TRUE(run("changed_names", {1, 1, 1}, {items, y}, {3, 5}));
+  for (uint32_t i = 0; i < 64; ++i) {
+    ASSERT_EQ(y[i], 1000 * 3 * (3 + items[2 * i]) + 5 * (5 + items[2 * i + 1])) << i;
+  }
+}
+
 TEST_F(KernelDialect, BoundsOfPhasesAreWholeNumbers) {
   std::vector<uint32_t> y(64);
   ASSERT_TRUE(run("fractions", {1, 1, 1}, {y}, {std::bit_cast<uint32_t>(2.5F), std::bit_cast<uint32_t>(3.5F)}));

@@ -216,10 +216,52 @@ TEST_F(KernelBuild, KernelsThatAMacroWritesOnOneLine) {
 TEST(KernelText, ReservedWordsAreRenamedOnlyAsWholeWords) {
   const std::vector<std::string> reserved = {"sample", "input"};
   const std::vector<std::string> names = {"mix", "x", "own_"};
-  const Renaming renaming(reserved, names);
+  const Renaming renaming(reserved, names, {});
   EXPECT_EQ(renaming.in("input + my_input - sample1 * sample;"), "input_ + my_input - sample1 * sample_;");
   EXPECT_EQ(renaming.in("#line 3 \"input\"\ninput"), "#line 3 \"input\"\ninput_");
   EXPECT_EQ(renaming.in("mix(v.x, own_(mixed))"), "mix_(v.x, own_(mixed))");
+}
+
+TEST(KernelText, ARenamedNameIsNoOtherNameOfTheSource) {
+  const auto text = split_kernel_text(
+      "# 1 \"a.k\"\nPIANOLA_FN int mix(int mix_) { return mix_; }\n@@kernel one @@args VAL(int, input_) @@body\n"
+      "uint input = sample_ + sample_2;\n@@end\n");
+  ASSERT_TRUE(text) << to_string(text.error());
+  const std::vector<std::string> reserved = {"sample", "input"};
+  const Renaming renaming(reserved, *text);
+  EXPECT_EQ(renaming.of("mix"), "mix_2");
+  EXPECT_EQ(renaming.of("input"), "input_2");
+  EXPECT_EQ(renaming.of("sample"), "sample_3");
+}
+
+TEST_F(KernelBuild, WhatIsRenamedForOtherLanguagesKeepsItsMeaning) {
+  const std::string path =
+      write("names.k",
+            "KERNEL(vertex, 64, 1, 1, OUT(float, y), VAL(float, sample), VAL(float, thread))\nPHASE\n"
+            "float sample_ = sample * 2.0f; float thread_ = thread;\n"
+            "y[GID_X] = sample + sample_ + thread_;\nEND_PHASE\nEND_KERNEL\n"
+            "KERNEL(vertex_, 64, 1, 1, OUT(float, y))\nPHASE y[GID_X] = 1.0f; END_PHASE\nEND_KERNEL\n");
+  const auto built = build_kernels(options({path}, {"x86-64", "vulkan1.1", "msl"}));
+  ASSERT_TRUE(built) << to_string(built.error());
+  const format::ObjectContents& object = built->contents.objects.back();
+  const std::string msl(reinterpret_cast<const char*>(object.bytes.data()), object.bytes.size());
+  EXPECT_NE(msl.find("float thread_ = thread_2;"), std::string::npos) << msl;
+  ASSERT_EQ(object.entries.size(), 2U);
+  EXPECT_EQ(object.entries[0].symbol, "vertex_2");
+  EXPECT_EQ(object.entries[1].symbol, "vertex_");
+}
+
+TEST_F(KernelBuild, ABufferMayHoldAStructOfTheSource) {
+  const std::string path = write("items.k",
+                                 "struct Item { float a; uint b; };\n"
+                                 "KERNEL(take, 64, 1, 1, OUT(float, y), INOUT(Item, items))\nPHASE\n"
+                                 "y[GID_X] = items[GID_X].a; items[GID_X].b = 1u;\nEND_PHASE\nEND_KERNEL\n");
+  const auto built = build_kernels(options({path}, {"x86-64", "sm_70", "gfx90a", "vulkan1.1", "msl"}));
+  ASSERT_TRUE(built) << to_string(built.error());
+  EXPECT_EQ(built->contents.kernels[0].bindings[1].element_size, 8U);
+  const format::ObjectContents& object = built->contents.objects.back();
+  const std::string msl(reinterpret_cast<const char*>(object.bytes.data()), object.bytes.size());
+  EXPECT_NE(msl.find("device Item_* items"), std::string::npos) << msl;
 }
 
 TEST_F(KernelBuild, NamesOfTheDialectsOwnAreRefused) {

@@ -239,6 +239,17 @@ TEST(KernelDialectCheck, StructsAreTypes) {
   expect_fine(box + kernel("struct Two { Box a, b[2]; uint c; }; Two two; two.a.low = 1.0f; two.b[1].low = 2.0f;"));
 }
 
+TEST(KernelDialectCheck, MemoryHoldsNoBool) {
+  const std::string flags = "# 1 \"user.k\"\nstruct Flags { uint n; bool a; };\nstruct All { Flags all[2]; };\n";
+  const auto taking = [&](const std::string& entry) {
+    return flags + "@@kernel k @@args " + entry + " @@body Flags f; f.a = true; bool b = f.a; @@end\n";
+  };
+  expect_refused(taking("IN(bool, x)"), "bool", 3);
+  expect_refused(taking("IN_AT(0, 1, Flags, x)"), "Flags", 3);
+  expect_refused(taking("OUT(uint, x), IN(All, y)"), "All", 3);
+  expect_fine(taking("IN(uint, All), VAL(uint, Flags)"));
+}
+
 TEST(KernelDialectCheck, PointersAndReferencesAreRefused) {
   expect_refused(kernel("uint* at = x;"), "uint", 5);
   expect_refused("# 4 \"user.k\"\nPIANOLA_FN float f(const float& x) { return x; }\n", "float", 4);
