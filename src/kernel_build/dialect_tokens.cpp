@@ -5,7 +5,6 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
-#include <string>
 
 #include "kernel_build/identifier.hpp"
 
@@ -150,7 +149,15 @@ std::string_view reason_against_number(std::string_view number, std::string_view
 
 }  // namespace
 
-/// Line markers set file and line; other directives are passed over.
+std::optional<LineMarker> read_marker(std::string_view line) {
+  const size_t open = line.find('"');
+  const size_t close = line.rfind('"');
+  if (!line.starts_with("# ") || open == close) return std::nullopt;
+  LineMarker marker{.line = 0, .file = line.substr(open + 1, close - open - 1)};
+  std::from_chars(line.data() + 2, line.data() + open, marker.line);
+  return marker;
+}
+
 std::vector<Token> tokens_of(std::string_view text) {
   std::vector<Token> tokens;
   uint32_t line = 1;
@@ -159,16 +166,12 @@ std::vector<Token> tokens_of(std::string_view text) {
     const size_t end = std::min(text.find('\n', at), text.size());
     std::string_view rest = text.substr(at, end - at);
     at = end + 1;
-    if (rest.starts_with("#")) {
-      const size_t open = rest.find('"');
-      const size_t close = rest.rfind('"');
-      if (rest.starts_with("# ") && open < close) {
-        line = static_cast<uint32_t>(std::strtoul(std::string(rest.substr(2)).c_str(), nullptr, 10));
-        file = rest.substr(open + 1, close - open - 1);
-        continue;
-      }
-      rest = {};
+    if (const auto marker = read_marker(rest); marker) {
+      line = marker->line;
+      file = marker->file;
+      continue;
     }
+    if (rest.starts_with("#")) rest = {};
     while (!rest.empty()) {
       const size_t blank = rest.find_first_not_of(" \t\r");
       if (blank == std::string_view::npos) break;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,14 @@ struct Token {
   uint32_t line = 0;
   std::string_view file;
 };
+
+struct LineMarker {
+  uint32_t line = 0;
+  std::string_view file;
+};
+
+/// `# 12 "file.k" 2`, as the preprocessor says where the next line is from, or nothing.
+std::optional<LineMarker> read_marker(std::string_view line);
 
 /// Line markers set file and line; other directives are passed over.
 std::vector<Token> tokens_of(std::string_view text);

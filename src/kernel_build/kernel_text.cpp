@@ -44,18 +44,6 @@ class Lines {
   bool directive_due_ = true;
 };
 
-/// `# 12 "file.k" 2` as the preprocessor marks lines.
-bool read_marker(std::string_view text, Lines& lines) {
-  if (!text.starts_with("# ")) return false;
-  const size_t space = text.find(' ', 2);
-  const size_t open = text.find('"');
-  const size_t close = text.rfind('"');
-  if (space == std::string_view::npos || open == close) return false;
-  const auto line = static_cast<uint32_t>(std::strtoul(std::string(text.substr(2, space - 2)).c_str(), nullptr, 10));
-  lines.move_to(line, text.substr(open + 1, close - open - 1));
-  return true;
-}
-
 /// Takes "@@word" out of a line that holds it.
 bool take(std::string& line, std::string_view mark) {
   const size_t at = line.find(mark);
@@ -103,7 +91,10 @@ Result<SourceText> split_kernel_text(std::string_view preprocessed) {
     const size_t end = std::min(preprocessed.find('\n', at), preprocessed.size());
     std::string line(preprocessed.substr(at, end - at));
     at = end + 1;
-    if (read_marker(line, lines)) continue;
+    if (const auto marker = read_marker(line); marker) {
+      lines.move_to(marker->line, marker->file);
+      continue;
+    }
     while (take(line, "@@phase") || take(line, "@@endphase") || take(line, "@@own") || take(line, "@@item")) {
     }
     std::string_view rest = line;
