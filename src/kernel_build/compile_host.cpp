@@ -39,7 +39,7 @@ std::vector<std::string> host_options(const Target& target) {
 Result<> check_imports(const Source& source, const Target& target, std::span<const std::byte> object) {
   const auto elf = read_elf(object);
   if (!elf) return compile_error(source, target, elf.error().message);
-  for (const std::string& name : undefined_symbols(*elf)) {
+  for (const std::string_view name : undefined_symbols(*elf)) {
     if (name == "memcpy" || name == "memset" || name == "memmove" || name == "memcmp") continue;
     return compile_error(source, target, fmt::format("it calls '{}', which is no function of the dialect", name));
   }

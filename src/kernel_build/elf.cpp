@@ -27,17 +27,29 @@ bool has(Bytes bytes, uint64_t offset, uint64_t size) {
   return offset <= bytes.size() && size <= bytes.size() - offset;
 }
 
+/// A file of many names that lie in one another would take for ever otherwise.
+constexpr uint64_t longest_name = 16384;
+
 std::string_view text_at(Bytes strings, uint64_t offset) {
   if (offset >= strings.size()) return {};
   const char* first = reinterpret_cast<const char*>(strings.data() + offset);
-  return {first, strnlen(first, strings.size() - offset)};
+  return {first, strnlen(first, std::min<uint64_t>(strings.size() - offset, longest_name))};
 }
 
 }  // namespace
 
 const ElfSection* ElfFile::find(std::string_view name) const {
-  const auto at = std::ranges::find(sections, name, &ElfSection::name);
-  return at == sections.end() ? nullptr : &*at;
+  const auto at = places.find(name);
+  return at == places.end() ? nullptr : &sections[at->second];
+}
+
+std::string_view ElfFile::symbol_name(uint64_t number) const {
+  const ElfSection* symbols = find(".symtab");
+  const ElfSection* strings = find(".strtab");
+  if (symbols == nullptr || strings == nullptr || number >= symbols->bytes.size() / sizeof(elf_layout::Symbol))
+    return {};
+  const auto symbol = value_at<elf_layout::Symbol>(symbols->bytes, number * sizeof(elf_layout::Symbol));
+  return text_at(strings->bytes, symbol.st_name);
 }
 
 Result<ElfFile> read_elf(Bytes file) {
@@ -58,7 +70,8 @@ Result<ElfFile> read_elf(Bytes file) {
   ElfFile elf{.machine = header.e_machine,
               .abi_version = header.e_ident[elf_layout::place_of_abi_version],
               .flags = header.e_flags,
-              .sections = {}};
+              .sections = {},
+              .places = {}};
   std::vector<elf_layout::SectionHeader> table(header.e_shnum);
   std::memcpy(table.data(), file.data() + header.e_shoff, table_size);
   for (const elf_layout::SectionHeader& section : table) {
@@ -73,14 +86,17 @@ Result<ElfFile> read_elf(Bytes file) {
                             .bytes = in_file ? file.subspan(section.sh_offset, section.sh_size) : Bytes()});
   }
   const Bytes names = elf.sections[header.e_shstrndx].bytes;
-  for (size_t i = 0; i < table.size(); ++i) elf.sections[i].name = text_at(names, table[i].sh_name);
+  for (size_t i = 0; i < table.size(); ++i) {
+    elf.sections[i].name = text_at(names, table[i].sh_name);
+    elf.places.try_emplace(elf.sections[i].name, i);
+  }
   return elf;
 }
 
 namespace {
 
-std::vector<std::string> symbols_that_are(bool undefined, const ElfFile& elf) {
-  std::vector<std::string> names;
+std::vector<std::string_view> symbols_that_are(bool undefined, const ElfFile& elf) {
+  std::vector<std::string_view> names;
   const ElfSection* symbols = elf.find(".dynsym");
   const ElfSection* strings = elf.find(".dynstr");
   if (symbols == nullptr || strings == nullptr) return names;
@@ -88,18 +104,18 @@ std::vector<std::string> symbols_that_are(bool undefined, const ElfFile& elf) {
        at += sizeof(elf_layout::Symbol)) {
     const auto symbol = value_at<elf_layout::Symbol>(symbols->bytes, at);
     const bool is_undefined = symbol.st_shndx == elf_layout::undefined_section;
-    if (is_undefined == undefined) names.emplace_back(text_at(strings->bytes, symbol.st_name));
+    if (is_undefined == undefined) names.push_back(text_at(strings->bytes, symbol.st_name));
   }
   return names;
 }
 
 }  // namespace
 
-std::vector<std::string> undefined_symbols(const ElfFile& elf) {
+std::vector<std::string_view> undefined_symbols(const ElfFile& elf) {
   return symbols_that_are(true, elf);
 }
 
-std::vector<std::string> defined_symbols(const ElfFile& elf) {
+std::vector<std::string_view> defined_symbols(const ElfFile& elf) {
   return symbols_that_are(false, elf);
 }
 

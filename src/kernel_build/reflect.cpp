@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstring>
 
 #include "kernel_build/elf.hpp"
@@ -21,9 +22,9 @@ Result<std::vector<Reflection>> reflect_exports(const ElfFile& elf) {
   constexpr std::string_view version = "pianola_host_abi";
   std::vector<Reflection> all;
   bool is_host_object = false;
-  for (std::string& name : defined_symbols(elf)) {
+  for (const std::string_view name : defined_symbols(elf)) {
     is_host_object = is_host_object || name == version;
-    all.push_back({.symbol = std::move(name)});
+    all.push_back({.symbol = std::string(name)});
   }
   if (is_host_object) return all;
   return Error{.code = Errc::corrupt, .message = fmt::format("this is no host object: it does not export {}", version)};
@@ -39,6 +40,18 @@ Result<std::vector<Reflection>> reflect_metallib(std::span<const std::byte> byte
 }
 
 }  // namespace
+
+std::unordered_map<std::string_view, const Reflection*> reflections_by_symbol(std::span<const Reflection> all) {
+  std::unordered_map<std::string_view, const Reflection*> found;
+  for (const Reflection& each : all) found.try_emplace(each.symbol, &each);
+  return found;
+}
+
+uint32_t number_of(std::string_view text) {
+  uint32_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
 
 Result<std::vector<Reflection>> reflect(ObjectFormat format, std::span<const std::byte> bytes) {
   switch (format) {

@@ -7,8 +7,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "base/spirv_constants.hpp"
 #include "pianola/error.hpp"
 #include "pianola/kernel_library.hpp"
 
@@ -36,14 +38,21 @@ struct Reflection {
   std::optional<std::vector<NumberedBinding>> bindings;
   std::optional<uint32_t> constant_bytes;
   std::optional<std::array<uint32_t, 3>> workgroup;
-  std::optional<uint32_t> threads;       ///< product of the workgroup's sides
-  std::optional<uint32_t> shared_bytes;  ///< static
-  bool takes_dynamic_shared = false;     ///< it is known that some is used
+  std::optional<uint32_t> threads;                  ///< product of the workgroup's sides
+  std::optional<uint32_t> shared_bytes;             ///< static
+  std::optional<DescriptorPlace> constants_buffer;  ///< where SPIR-V has one
+  bool takes_dynamic_shared = false;                ///< it is known that some is used
   std::optional<uint32_t> registers;
   std::optional<uint32_t> scalar_registers;
   std::optional<uint32_t> spilled_bytes;
   std::optional<KernelInfo> record;  ///< of host objects of the dialect, which tell everything
 };
+
+/// Of several with one name the first.
+std::unordered_map<std::string_view, const Reflection*> reflections_by_symbol(std::span<const Reflection> all);
+
+/// The decimal number that the text begins with; 0 if there is none, or one of over 32 bits.
+uint32_t number_of(std::string_view text);
 
 /// Whether MSL that the dialect did not write may hold a function of that name: it does as a word, or its text pastes
 /// words or includes files.

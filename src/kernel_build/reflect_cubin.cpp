@@ -65,18 +65,6 @@ void for_each_attribute(Bytes bytes, const Read& read) {
   }
 }
 
-/// The name of the file's symbol of that number, or nothing.
-std::string_view symbol_name(const ElfFile& elf, uint32_t number) {
-  constexpr uint64_t entry_size = 24;
-  const ElfSection* symbols = elf.find(".symtab");
-  const ElfSection* strings = elf.find(".strtab");
-  if (symbols == nullptr || strings == nullptr || number >= symbols->bytes.size() / entry_size) return {};
-  const auto at = value_at<uint32_t>(symbols->bytes, number * entry_size);
-  if (at >= strings->bytes.size()) return {};
-  const char* first = reinterpret_cast<const char*>(strings->bytes.data()) + at;
-  return {first, strnlen(first, strings->bytes.size() - at)};
-}
-
 /// Registers of a thread, by the kernels' names.
 std::map<std::string_view, uint32_t> registers_of(const ElfFile& elf) {
   std::map<std::string_view, uint32_t> registers;
@@ -84,7 +72,7 @@ std::map<std::string_view, uint32_t> registers_of(const ElfFile& elf) {
   if (section == nullptr) return registers;
   for_each_attribute(section->bytes, [&](uint8_t attribute, Bytes value) {
     if (attribute != register_count || value.size() < 8) return;
-    registers[symbol_name(elf, value_at<uint32_t>(value, 0))] = value_at<uint32_t>(value, 4);
+    registers[elf.symbol_name(value_at<uint32_t>(value, 0))] = value_at<uint32_t>(value, 4);
   });
   return registers;
 }

@@ -2,7 +2,6 @@
 // MSL: what msl_text.cpp wrote in front of each kernel. Of other texts nothing is known, since only a compiler for
 // Metal could tell it.
 #include <algorithm>
-#include <charconv>
 
 #include "kernel_build/identifier.hpp"
 #include "kernel_build/reflect.hpp"
@@ -20,12 +19,6 @@ std::string_view between(std::string_view text, size_t& at, std::string_view ope
   const size_t last = std::min(text.find(close, first), text.size());
   at = std::min(last + close.size(), text.size());
   return text.substr(first, last - first);
-}
-
-uint32_t number_of(std::string_view text) {
-  uint32_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
 }
 
 /// "device const float* x [[buffer(0)]]", and the same with [[id(0)]], one a line; `index` is "buffer(" or "id(".
@@ -80,18 +73,21 @@ Result<std::vector<Reflection>> reflect_msl(std::span<const std::byte> bytes) {
   std::vector<Reflection> all;
   if (text.find(generated) == std::string_view::npos) return all;
   constexpr std::string_view limit = "\n[[max_total_threads_per_threadgroup(";
+  size_t end = 0;  // of the kernel before
   for (size_t at = text.find(limit); at < text.size(); at = text.find(limit, at)) {
+    const std::string_view front = text.substr(end, at + 1 - end);
     Reflection reflection;
     reflection.threads = number_of(between(text, at, limit, ")]]"));
     reflection.symbol = between(text, at, "kernel void ", "(");
     auto& parameters = reflection.parameters.emplace();
     const auto structure = [&](std::string_view name) {
       size_t place = 0;
-      return between(text, place, "\nstruct " + std::string(name) + "_" + reflection.symbol + " {\n", "}");
+      return between(front, place, "\nstruct " + std::string(name) + "_" + reflection.symbol + " {\n", "}");
     };
     add_buffers(structure("PianolaBuffers"), "id(", parameters);
     add_buffers(between(text, at, "\n", ") {"), "[[buffer(", parameters);
     add_constants(structure("PianolaConstants"), parameters);
+    end = at;
     all.push_back(std::move(reflection));
   }
   return all;

@@ -2,8 +2,8 @@
 // PTX text: entries, their parameters, thread limits and shared arrays (PTX ISA, "Kernel and Function Directives" and
 // "State Spaces").
 #include <algorithm>
-#include <charconv>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "kernel_build/identifier.hpp"
 #include "kernel_build/reflect.hpp"
@@ -48,12 +48,6 @@ Tokens tokens_of(std::string_view text) {
   return tokens;
 }
 
-uint32_t number_of(std::string_view digits) {
-  uint32_t value = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return value;
-}
-
 uint32_t clamped(uint64_t value) {
   return static_cast<uint32_t>(std::min<uint64_t>(value, UINT32_MAX));
 }
@@ -90,10 +84,12 @@ Variable read_variable(const Tokens& tokens, size_t& at) {
   if (at == tokens.size() || !is_name(tokens[at][0])) return {};
   variable.name = tokens[at++];
   variable.size = variable.width;
-  if (at + 1 < tokens.size() && tokens[at] == "[" && tokens[at + 1] != "]") {
-    variable.size *= number_of(tokens[at + 1]);
-    at += 2;
+  while (at + 1 < tokens.size() && tokens[at] == "[") {
+    const bool has_count = tokens[at + 1] != "]";
+    if (has_count) variable.size = clamped(variable.size) * uint64_t{number_of(tokens[at + 1])};
+    at += has_count ? 3 : 2;
   }
+  at = std::min(at, tokens.size());
   return variable;
 }
 
@@ -135,34 +131,38 @@ void read_threads(const Tokens& tokens, size_t at, Reflection& reflection) {
 struct SharedArray {
   bool is_dynamic = false;
   uint64_t size = 0;
-  size_t at = 0;
 };
 
 using SharedArrays = std::unordered_map<std::string_view, SharedArray>;
 
-SharedArrays shared_arrays(const Tokens& tokens) {
+/// Those of [at, last) that are declared in no braces inside, or in any. Of one name in several braces, all count.
+SharedArrays shared_arrays(const Tokens& tokens, size_t at, size_t last, bool in_braces) {
   SharedArrays arrays;
-  for (size_t at = 0; at < tokens.size(); ++at) {
-    if (tokens[at] != ".shared") continue;
-    const size_t start = at;
-    const bool is_dynamic = at > 0 && tokens[at - 1] == ".extern";
-    ++at;
+  int64_t depth = 0;
+  while (at < last) {
+    const std::string_view word = tokens[at++];
+    if (word == "{") ++depth;
+    if (word == "}") --depth;
+    if (word != ".shared" || (depth > 0 && !in_braces)) continue;
+    const bool is_dynamic = at > 1 && tokens[at - 2] == ".extern";
     const Variable variable = read_variable(tokens, at);
-    --at;
     if (variable.width == 0) continue;
-    arrays[variable.name] = {.is_dynamic = is_dynamic, .size = is_dynamic ? 0 : variable.size, .at = start};
+    SharedArray& array = arrays[variable.name];
+    array.is_dynamic |= is_dynamic;
+    if (!is_dynamic) array.size += clamped(variable.size);
   }
   return arrays;
 }
 
-/// Arrays declared in the body, and those of the module that the body names.
-void read_shared(const SharedArrays& arrays, const Tokens& tokens, size_t first, size_t last, Reflection& reflection) {
-  std::vector<size_t> counted;
+/// Arrays declared in the body [first, last), and those of the module that the body names.
+void read_shared(const SharedArrays& module, const Tokens& tokens, size_t first, size_t last, Reflection& reflection) {
+  const SharedArrays own = shared_arrays(tokens, first, last, true);
+  std::unordered_set<std::string_view> counted;
   uint64_t size = 0;
   for (size_t at = first; at < last; ++at) {
+    const SharedArrays& arrays = own.contains(tokens[at]) ? own : module;
     const auto array = arrays.find(tokens[at]);
-    if (array == arrays.end() || std::ranges::find(counted, array->second.at) != counted.end()) continue;
-    counted.push_back(array->second.at);
+    if (array == arrays.end() || !counted.insert(tokens[at]).second) continue;
     size += array->second.size;
     reflection.takes_dynamic_shared |= array->second.is_dynamic;
   }
@@ -190,7 +190,7 @@ Result<std::vector<Reflection>> reflect_ptx(std::span<const std::byte> bytes) {
   if (tokens.empty() || tokens[0] != ".version" || std::ranges::find(tokens, ".target") == tokens.end()) {
     return corrupt("is no PTX: it does not begin with .version and .target");
   }
-  const SharedArrays arrays = shared_arrays(tokens);
+  const SharedArrays arrays = shared_arrays(tokens, 0, tokens.size(), false);
   std::vector<Reflection> all;
   for (size_t at = 0; at < tokens.size(); ++at) {
     if (tokens[at] == "{") {

@@ -66,7 +66,6 @@ struct Module {
   std::map<uint32_t, uint32_t> constants;
   std::map<uint32_t, std::string> names;
   std::vector<Variable> variables;
-  std::optional<DescriptorPlace> constants_buffer;
   uint32_t pushed_bytes = 0;
   Reflection reflection;
   bool has_entry = false;
@@ -172,7 +171,7 @@ void add_variable(Module& module, const Variable& variable) {
   } else if (variable.storage == storage_buffer || variable.storage == uniform) {
     auto& decorations = module.decorations[variable.id];
     if (const auto name = module.names.find(type); name != module.names.end() && name->second == constants_block) {
-      module.constants_buffer = {.set = decorations[descriptor_set], .binding = decorations[binding_number]};
+      reflection.constants_buffer = {.set = decorations[descriptor_set], .binding = decorations[binding_number]};
       reflection.constant_bytes = size;
       return;
     }
@@ -192,16 +191,16 @@ Result<> check_constants(const Module& module) {
     return unsupported(fmt::format("{} bytes of push constants; a block over {} is a storage buffer '{}'",
                                    module.pushed_bytes, most_push_constant_bytes, constants_block));
   }
-  if (!module.constants_buffer) return {};
+  if (!module.reflection.constants_buffer) return {};
   if (*module.reflection.constant_bytes <= most_push_constant_bytes) {
     return unsupported(fmt::format("the buffer '{}' has {} bytes; a block up to {} is push constants", constants_block,
                                    *module.reflection.constant_bytes, most_push_constant_bytes));
   }
   for (const NumberedBinding& each : *module.reflection.bindings) {
-    if (DescriptorPlace{.set = each.set, .binding = each.binding} < *module.constants_buffer) continue;
+    if (DescriptorPlace{.set = each.set, .binding = each.binding} < *module.reflection.constants_buffer) continue;
     return unsupported(fmt::format("the buffer '{}' is ({}, {}), not behind the last binding ({}, {})", constants_block,
-                                   module.constants_buffer->set, module.constants_buffer->binding, each.set,
-                                   each.binding));
+                                   module.reflection.constants_buffer->set, module.reflection.constants_buffer->binding,
+                                   each.set, each.binding));
   }
   return {};
 }

@@ -77,6 +77,64 @@ TEST(KernelReflectPtx, SharedArraysAreTakenByTheirWholeName) {
   EXPECT_TRUE((*found)[1].takes_dynamic_shared);
 }
 
+TEST(KernelReflectPtx, SharedArraysOfEachEntryAreItsOwn) {
+  const auto found = ptx(R"(.shared .align 4 .b8 tile[100];
+.entry one() { .shared .align 4 .b8 buf[1024]; { .shared .b8 inner[8]; mov.u64 %rd1, inner; } mov.u64 %rd1, buf; }
+.entry two() { .shared .align 4 .b8 buf[4096]; mov.u64 %rd1, buf; mov.u64 %rd1, tile; }
+.entry three() { .shared .align 4 .b32 tile[64][64]; mov.u64 %rd1, tile; }
+.entry four() { mov.u64 %rd1, buf; .shared .b64 huge[4294967295][4294967295][4294967295]; st.shared.u32 [huge], 1; }
+)");
+  ASSERT_TRUE(found) << to_string(found.error());
+  EXPECT_EQ((*found)[0].shared_bytes, 1032U);
+  EXPECT_EQ((*found)[1].shared_bytes, 4196U);
+  EXPECT_EQ((*found)[2].shared_bytes, 16384U);
+  EXPECT_EQ((*found)[3].shared_bytes, UINT32_MAX);
+}
+
+TEST(KernelReflectPtx, ManyArraysTakeNoTime) {
+  std::string text;
+  std::string uses;
+  for (int i = 0; i < 100000; ++i) {
+    const std::string name = "a" + std::to_string(i);
+    text += ".shared .b8 " + name + "[4];\n";
+    uses += "mov.u64 %rd1, " + name + ";\n";
+  }
+  const auto found = ptx(text + ".entry k()\n{\n" + uses + "}\n");
+  ASSERT_TRUE(found) << to_string(found.error());
+  EXPECT_EQ(found->front().shared_bytes, 400000U);
+}
+
+TEST(KernelReflectMsl, ManyKernelsTakeNoTime) {
+  constexpr uint32_t count = 60000;
+  std::string text = "#define PIANOLA_BARRIER \n";
+  for (uint32_t i = 0; i < count; ++i) {
+    const std::string name = "k" + std::to_string(i);
+    if (i % 2 == 1) text += "struct PianolaConstants_" + name + " {\n  uint n;\n};\n";
+    text += "[[max_total_threads_per_threadgroup(64)]]\nkernel void " + name +
+            "(\n    device const float* x [[buffer(0)]],\n    uint3 pianola_lid) {\n}\n";
+  }
+  const auto found = reflect_msl(bytes_of(text));
+  ASSERT_TRUE(found) << to_string(found.error());
+  ASSERT_EQ(found->size(), count);
+  EXPECT_EQ(found->at(count - 2).parameters->size(), 1U);
+  EXPECT_EQ(found->at(count - 1).parameters->size(), 2U);
+  EXPECT_EQ(found->at(count - 1).symbol, "k59999");
+}
+
+TEST(KernelReflectCubin, ManyKernelsTakeNoTime) {
+  std::vector<ElfFileSection> sections;
+  constexpr uint32_t count = 20000;
+  for (uint32_t i = 0; i < count; ++i) sections.push_back({.name = ".nv.info.k" + std::to_string(i), .bytes = {}});
+  for (uint32_t i = 0; i < count; ++i) {
+    sections.push_back({.name = ".nv.shared.k" + std::to_string(i), .type = made_elf_no_bits, .size = 8 + i});
+  }
+  const auto found =
+      reflect_cubin(bytes_of(make_elf({.abi_version = 7, .machine = 190, .flags = 0x00500550}, std::move(sections))));
+  ASSERT_TRUE(found) << to_string(found.error());
+  ASSERT_EQ(found->size(), count);
+  EXPECT_EQ(found->back().shared_bytes, 8U + count - 1);
+}
+
 TEST(KernelReflectHsaco, ValuesThatLieInEachOtherTooDeepAreRefused) {
   const auto object = [](const std::vector<uint8_t>& metadata) {
     std::vector<uint8_t> note = {7, 0, 0, 0, 0, 0, 0, 0, 32, 0, 0, 0, 'A', 'M', 'D', 'G', 'P', 'U', 0, 0};
