@@ -28,6 +28,12 @@ void compare_sizes(const KernelInfo& kernel, const Reflection& file, Lines& line
     lines.push_back(
         fmt::format("{} bytes of constants, the library says {}", *file.constant_bytes, kernel.constant_bytes));
   }
+  if (file.constants_buffer && *file.constants_buffer != constants_place(kernel)) {
+    const DescriptorPlace right = constants_place(kernel);
+    lines.push_back(fmt::format("a buffer '{}' at ({}, {}), right behind the library's last binding is ({}, {})",
+                                constants_block, file.constants_buffer->set, file.constants_buffer->binding, right.set,
+                                right.binding));
+  }
   if (file.workgroup && *file.workgroup != kernel.workgroup) {
     const auto& [x, y, z] = *file.workgroup;
     lines.push_back(fmt::format("workgroups of {} x {} x {}, the library says {} x {} x {}", x, y, z,
@@ -170,14 +176,19 @@ Lines find_disagreements(std::span<const KernelInfo> kernels, const ObjectView& 
     }
     return lines;
   }
+  const auto by_symbol = reflections_by_symbol(*reflections);
   for (const CodeObject::Entry& entry : object.entries) {
     const std::string& name = kernels[entry.kernel].name;
-    const auto found = std::ranges::find(*reflections, entry.symbol, &Reflection::symbol);
-    if (found == reflections->end()) {
+    const auto found = by_symbol.find(entry.symbol);
+    if (found == by_symbol.end()) {
       lines.push_back(fmt::format("kernel '{}', {}: the file has no '{}'", name, target, entry.symbol));
       continue;
     }
-    for (const std::string& line : compare(kernels[entry.kernel], *found)) {
+    if (object.format == ObjectFormat::spirv && kernels[entry.kernel].dynamic_shared_bytes > 0) {
+      lines.push_back(fmt::format("kernel '{}', {}: SPIR-V has no dynamic workgroup memory, the library says {} bytes",
+                                  name, target, kernels[entry.kernel].dynamic_shared_bytes));
+    }
+    for (const std::string& line : compare(kernels[entry.kernel], *found->second)) {
       lines.push_back(fmt::format("kernel '{}', {}: the file says {}", name, target, line));
     }
   }

@@ -105,14 +105,16 @@ ManifestKernel kernel_of(const Json& json) {
       refuse("{}: 'workgroup' has {} numbers, 1 to 3 are right", where, sides.size());
     kernel.workgroup = {1, 1, 1};
     for (size_t i = 0; i < sides.size(); ++i) {
-      if (!is_32_bit(sides[i])) refuse("{}: 'workgroup' holds {}, which is no 32-bit number", where, sides[i].dump());
+      // The JSON library prints by calling itself for each level.
+      const std::string side = sides[i].is_structured() ? "a list or an object" : sides[i].dump();
+      if (!is_32_bit(sides[i])) refuse("{}: 'workgroup' holds {}, which is no 32-bit number", where, side);
       kernel.workgroup->at(i) = sides[i].get<uint32_t>();
     }
   }
   if (json.contains("shared_bytes")) kernel.shared_bytes = field<uint32_t>(json, "shared_bytes", 0, where);
   kernel.dynamic_shared_bytes = field<uint32_t>(json, "dynamic_shared_bytes", 0, where);
-  kernel.opaque = field(json, "opaque", false, where);
-  kernel.may_alias = field(json, "may_alias", false, where);
+  if (json.contains("opaque")) kernel.opaque = field(json, "opaque", false, where);
+  if (json.contains("may_alias")) kernel.may_alias = field(json, "may_alias", false, where);
   kernel.has_arguments = json.contains("arguments");
   for (const Json& argument : list_of(json, "arguments", where)) {
     const std::string place = fmt::format("{}, argument {}", where, kernel.bindings.size() + kernel.constants.size());

@@ -25,8 +25,8 @@ struct ManifestKernel {
   std::vector<KernelBinding> bindings;
   std::vector<KernelConstant> constants;
   std::vector<uint32_t> constant_places;  ///< of each constant among all arguments
-  bool opaque = false;
-  bool may_alias = false;
+  std::optional<bool> opaque;
+  std::optional<bool> may_alias;
 };
 
 struct ManifestObject {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "kernel_build/check.hpp"
 #include "kernel_build/files.hpp"
@@ -28,6 +29,8 @@ struct Draft {
   bool knows_arguments = false;
   bool knows_workgroup = false;
   bool knows_shared = false;
+  bool knows_opaque = false;
+  bool knows_may_alias = false;
   bool has_object = false;
 };
 
@@ -55,11 +58,13 @@ Draft draft_of(const ManifestKernel& kernel) {
   draft.info.workgroup = kernel.workgroup.value_or(std::array<uint32_t, 3>{1, 1, 1});
   draft.info.shared_bytes = kernel.shared_bytes.value_or(0);
   draft.info.dynamic_shared_bytes = kernel.dynamic_shared_bytes;
-  draft.info.opaque = kernel.opaque;
-  draft.info.may_alias = kernel.may_alias;
+  draft.info.opaque = kernel.opaque.value_or(false);
+  draft.info.may_alias = kernel.may_alias.value_or(false);
   draft.knows_arguments = kernel.has_arguments;
   draft.knows_workgroup = kernel.workgroup.has_value();
   draft.knows_shared = kernel.shared_bytes.has_value();
+  draft.knows_opaque = kernel.opaque.has_value();
+  draft.knows_may_alias = kernel.may_alias.has_value();
   return draft;
 }
 
@@ -127,18 +132,20 @@ void complete(Draft& draft, const Reflection& file) {
   }
 }
 
-/// A host object made from the dialect knows names too.
+/// A host object made from the dialect knows names and flags too. What the manifest states stays.
 void complete_from_records(std::vector<Draft>& drafts, const format::ObjectContents& object) {
   const auto kernels = read_host_records(object.bytes);
   if (!kernels) return;
   for (const CodeObject::Entry& entry : object.entries) {
     Draft& draft = drafts[entry.kernel];
     const auto at = std::ranges::find(*kernels, entry.symbol, [](const DialectKernel& each) { return each.info.name; });
-    if (at == kernels->end() || draft.knows_arguments) continue;
-    const std::string name = draft.info.name;
-    draft.info = at->info;
-    draft.info.name = name;
-    draft.knows_arguments = draft.knows_workgroup = draft.knows_shared = true;
+    if (at == kernels->end()) continue;
+    if (!std::exchange(draft.knows_opaque, true)) draft.info.opaque = at->info.opaque;
+    if (!std::exchange(draft.knows_may_alias, true)) draft.info.may_alias = at->info.may_alias;
+    if (std::exchange(draft.knows_arguments, true)) continue;
+    draft.info.bindings = at->info.bindings;
+    draft.info.constants = at->info.constants;
+    draft.info.constant_bytes = at->info.constant_bytes;
   }
 }
 
@@ -171,9 +178,10 @@ Result<> complete_from(std::vector<Draft>& drafts, const format::ObjectContents&
     return failure(reflections.error().code, "{}: {} for {}: {}", file, to_string(object.format), object.arch,
                    reflections.error().message);
   }
+  const auto by_symbol = reflections_by_symbol(*reflections);
   for (const CodeObject::Entry& entry : object.entries) {
-    const auto at = std::ranges::find(*reflections, entry.symbol, &Reflection::symbol);
-    if (at != reflections->end()) complete(drafts[entry.kernel], *at);
+    const auto at = by_symbol.find(entry.symbol);
+    if (at != by_symbol.end()) complete(drafts[entry.kernel], *at->second);
   }
   return {};
 }

@@ -66,6 +66,14 @@ TEST_F(KernelCheck, AWrongConstantBlockIsFoundWhereSpirvHasItInABuffer) {
   expect_in(lines, every_format);
 }
 
+TEST_F(KernelCheck, AConstantsBufferThatStandsElsewhereThanItIsBoundIsFound) {
+  const auto lines = lines_after("weigh_33", [](KernelInfo& kernel) {
+    kernel.bindings.push_back({.name = "last", .set = 2, .binding = 0, .element_size = 4});
+  });
+  EXPECT_EQ(count(lines, "a buffer 'PianolaConstants' at (1, 4), right behind the library's last binding is (2, 1)"),
+            1U);
+}
+
 /// The SPIR-V of a kernel, with every instruction of that number changed.
 class SpirvOf : public KernelCheck {
  protected:

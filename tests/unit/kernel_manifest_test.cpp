@@ -54,7 +54,10 @@ TEST(KernelManifest, MistakesAreNamed) {
     const char* part;
   };
   const std::string objects = R"("objects": [{"file": "f", "format": "ptx", "arch": "sm_80"}])";
+  const std::string deep =
+      R"({"kernels": [{"name": "k", "workgroup": [)" + std::string(200000, '[') + std::string(200000, ']') + "]}], ";
   for (const Case& each : {
+           Case{deep.c_str(), Errc::invalid_argument, "holds a list or an object"},
            Case{"{", Errc::corrupt, "no JSON"},
            Case{"[]", Errc::invalid_argument, "no object"},
            Case{R"({"kernels": [], )", Errc::invalid_argument, "no kernels"},

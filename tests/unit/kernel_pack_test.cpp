@@ -2,55 +2,11 @@
 // Packing files that are already compiled, here those of the dialect's test kernels.
 #include "kernel_build/pack.hpp"
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-
-#include "dialect_kernel_image.hpp"
-#include "kernel_build/files.hpp"
 #include "kernel_build/process.hpp"
-#include "kernel_build/reflect.hpp"
-#include "made_elf.hpp"
-#include "pianola/kernel_library.hpp"
+#include "kernel_pack_fixture.hpp"
 
 namespace pianola::kernel_build {
 namespace {
-
-class KernelPack : public testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = testing::TempDir() + "pianola_kernel_pack_" + std::to_string(getpid());
-    std::filesystem::create_directories(folder_);
-    const auto library = KernelLibrary::from_bytes(dialect_kernel_image());
-    ASSERT_TRUE(library);
-    const uint32_t integers = library->find("integers").value();
-    for (const CodeObject& object : library->objects()) {
-      const auto holds = [&](const CodeObject::Entry& entry) { return entry.kernel == integers; };
-      if (std::ranges::none_of(object.entries, holds)) continue;
-      std::ofstream file(folder_ + "/" + object.arch, std::ios::binary);
-      file.write(reinterpret_cast<const char*>(object.bytes.data()), static_cast<std::streamsize>(object.bytes.size()));
-    }
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  Result<format::LibraryContents> pack(const std::string& kernel, const std::string& objects) const {
-    const auto manifest =
-        parse_manifest(R"({"name": "packed", "kernels": [)" + kernel + R"(], "objects": [)" + objects + "]}");
-    if (!manifest) return manifest.error();
-    return pack_kernels(*manifest, folder_);
-  }
-
-  void expect_error(const std::string& kernel, const std::string& objects, Errc code, std::string_view part) const {
-    const auto packed = pack(kernel, objects);
-    ASSERT_FALSE(packed);
-    EXPECT_EQ(packed.error().code, code) << to_string(packed.error());
-    EXPECT_NE(packed.error().message.find(part), std::string::npos) << packed.error().message;
-  }
-
-  std::string folder_;
-};
 
 constexpr const char* whole = R"({"name": "integers", "workgroup": [64], "arguments": [
   {"buffer": "a", "access": "in", "element_size": 4}, {"buffer": "b", "access": "in", "element_size": 4},
@@ -105,6 +61,28 @@ TEST_F(KernelPack, AManifestThatContradictsAFileIsRefused) {
     {"buffer": "a"}, {"buffer": "b"}, {"buffer": "x", "access": "in", "element_size": 4}, {"buffer": "y"},
     {"constant": "n", "size": 4}]})";
   expect_error(read_only, spirv, Errc::mismatch, "binding 'x' is out, the library says in");
+}
+
+TEST_F(KernelPack, WhatTheManifestStatesBesideARecordStays) {
+  const auto packed = pack(R"({"name": "integers", "shared_bytes": 128, "dynamic_shared_bytes": 4096})", host);
+  ASSERT_TRUE(packed) << to_string(packed.error());
+  EXPECT_EQ(packed->kernels[0].shared_bytes, 128U);
+  EXPECT_EQ(packed->kernels[0].dynamic_shared_bytes, 4096U);
+  EXPECT_EQ(packed->kernels[0].bindings[0].name, "a");
+  EXPECT_EQ(packed->kernels[0].workgroup[0], 64U);
+  const auto flags = pack(R"({"name": "holes"})", host);
+  ASSERT_TRUE(flags) << to_string(flags.error());
+  EXPECT_TRUE(flags->kernels[0].opaque && flags->kernels[0].may_alias);
+  expect_error(R"({"name": "integers", "workgroup": [32]})", host, Errc::mismatch,
+               "workgroups of 64 x 1 x 1, the library says 32 x 1 x 1");
+  expect_error(R"({"name": "integers", "opaque": true})", host, Errc::mismatch, "the library says opaque");
+  expect_error(R"({"name": "integers", "may_alias": true})", host, Errc::mismatch, "the library says may_alias");
+  expect_error(R"({"name": "holes", "opaque": false})", host, Errc::mismatch, "the library says not opaque");
+}
+
+TEST_F(KernelPack, SpirvHasNoDynamicWorkgroupMemory) {
+  expect_error(R"({"name": "integers", "dynamic_shared_bytes": 512})", spirv, Errc::mismatch,
+               "kernel 'integers', spirv for vulkan1.1: SPIR-V has no dynamic workgroup memory");
 }
 
 TEST_F(KernelPack, ASymbolOrFileThatIsNotThereIsNamed) {
@@ -280,84 +258,6 @@ TEST_F(KernelPackForeign, AnotherOrderOrSizeThanTheFilesIsNamed) {
   expect_error(swapped, clip_hsaco, Errc::mismatch, "hsaco for gfx90a");
 }
 
-/// A cubin is an ELF file; NVIDIA's compilers are not needed to make one that only its sections are read of.
-class KernelPackCubin : public KernelPack {
- protected:
-  using Section = ElfFileSection;
-  void write_cubin(uint8_t abi_version, uint32_t flags, std::vector<Section> sections) const {
-    const std::string file =
-        make_elf({.abi_version = abi_version, .machine = 190, .flags = flags}, std::move(sections));
-    std::ofstream(folder_ + "/made.cubin", std::ios::binary) << file;
-  }
-  /// One parameter of 8 bytes at 0, as nvcc writes it.
-  static Section one_pointer() {
-    return {.name = ".nv.info.scale",
-            .bytes = {0x04, 0x17, 0x0c, 0x00, 0, 0, 0, 0, 0, 0, 0, 0, 0x00, 0xf0, 0x21, 0x00}};
-  }
-  static std::string cubin(const std::string& arch) {
-    return R"({"file": "made.cubin", "format": "cubin", "arch": ")" + arch + R"("})";
-  }
-  static constexpr const char* scale = R"({"name": "scale", "workgroup": [32], "arguments": [{"buffer": "x"}]})";
-};
-
-TEST_F(KernelPackCubin, BothLayoutsOfItsFlagsTellTheArchitecture) {
-  struct Case {
-    uint8_t abi_version;
-    uint32_t flags;
-    const char *listed, *found;
-    bool suits;
-  };
-  for (const Case& each : {Case{7, 0x00500550, "sm_80", "sm_80", true}, Case{7, 0x00500550, "sm_90", "sm_80", false},
-                           Case{8, 0x06005a04, "sm_90", "sm_90", true}, Case{8, 0x06005a04, "sm_90a", "sm_90", true},
-                           Case{8, 0x06006402, "sm_90", "sm_100", false}}) {
-    write_cubin(each.abi_version, each.flags, {one_pointer()});
-    if (each.suits) {
-      const auto packed = pack(scale, cubin(each.listed));
-      EXPECT_TRUE(packed) << to_string(packed.error());
-    } else {
-      expect_error(scale, cubin(each.listed), Errc::mismatch,
-                   std::string("cubin for ") + each.listed + ": the file is for " + each.found);
-    }
-  }
-}
-
-TEST_F(KernelPackCubin, ItsSharedSectionTellsStaticWorkgroupMemory) {
-  const Section shared = {.name = ".nv.shared.scale", .type = made_elf_no_bits, .size = 2224};
-  write_cubin(7, 0x00500550, {one_pointer(), shared});
-  EXPECT_EQ(pack(scale, cubin("sm_80")).value().kernels[0].shared_bytes, 2224U);
-  // 1,024 bytes of it are the system's from sm_90 on.
-  write_cubin(8, 0x06005a04, {one_pointer(), shared});
-  EXPECT_EQ(pack(scale, cubin("sm_90")).value().kernels[0].shared_bytes, 1200U);
-}
-
-TEST_F(KernelPackCubin, ItTellsTheRegistersOfEachKernel) {
-  // As nvcc 13 writes them: symbol 2 has 32 registers, symbol 1 has 8; another attribute between.
-  const Section info = {.name = ".nv.info", .bytes = {0x04, 0x2f, 0x08, 0, 2, 0, 0, 0, 0x20, 0, 0, 0,  //
-                                                      0x04, 0x11, 0x08, 0, 2, 0, 0, 0, 0x40, 0, 0, 0,  //
-                                                      0x04, 0x2f, 0x08, 0, 1, 0, 0, 0, 0x08, 0, 0, 0,  //
-                                                      0x04, 0x2f, 0x08, 0, 9, 0, 0, 0, 0x09, 0, 0, 0}};
-  Section symbols = {.name = ".symtab", .bytes = std::vector<uint8_t>(3 * 24)};
-  symbols.bytes[24] = 1;
-  symbols.bytes[48] = 5;
-  const std::string names("\0two\0scale", 11);
-  const Section strings = {.name = ".strtab", .bytes = std::vector<uint8_t>(names.begin(), names.end())};
-  write_cubin(8, 0x06005a04, {info, symbols, strings, one_pointer()});
-  const auto bytes = read_bytes(folder_ + "/made.cubin");
-  const auto found = reflect_cubin(bytes.value());
-  ASSERT_TRUE(found) << to_string(found.error());
-  ASSERT_EQ(found->size(), 1U);
-  EXPECT_EQ(found->front().symbol, "scale");
-  EXPECT_EQ(found->front().registers, 32U);
-}
-
-TEST_F(KernelPackCubin, WithoutKernelsItIsRefusedUnlessItIsAFatBinary) {
-  write_cubin(8, 0x06005a04, {});
-  expect_error(scale, cubin("sm_90"), Errc::corrupt, "holds no kernel");
-  std::ofstream(folder_ + "/made.cubin", std::ios::binary) << "\x50\xed\x55\xba and what is compressed";
-  const auto packed = pack(scale, cubin("sm_90"));
-  EXPECT_TRUE(packed) << to_string(packed.error());
-}
-
 TEST_F(KernelPack, PtxTellsThatItTakesDynamicWorkgroupMemory) {
   std::ofstream(folder_ + "/dynamic.ptx") << R"(.version 6.3
 .target sm_70
@@ -382,6 +282,13 @@ TEST_F(KernelPack, PtxTellsThatItTakesDynamicWorkgroupMemory) {
   EXPECT_EQ(packed->kernels[0].shared_bytes, 400U);
   EXPECT_EQ(packed->kernels[0].dynamic_shared_bytes, 65536U);
   EXPECT_TRUE(pack(kernel("takes_none", ""), object));
+  // One function may be several kernels, which differ in what they add.
+  const auto two = pack(kernel("large", R"(, "dynamic_shared_bytes": 65536)") + "," +
+                            kernel("small", R"(, "dynamic_shared_bytes": 1024)"),
+                        R"({"file": "dynamic.ptx", "format": "ptx", "arch": "sm_70",
+                            "symbols": {"large": "takes", "small": "takes"}})");
+  ASSERT_TRUE(two) << to_string(two.error());
+  EXPECT_EQ(two->kernels[1].dynamic_shared_bytes, 1024U);
 }
 
 }  // namespace
