@@ -180,7 +180,10 @@ class Checker {
     if (word == "while" || word == "switch") {
       ++at_;
       read_condition();
-      return read_loop_body();
+      switches_ += word == "switch" ? 1 : 0;
+      read_loop_body();
+      switches_ -= word == "switch" ? 1 : 0;
+      return;
     }
     if (word == "do") return read_do();
     if (word == "struct") return read_struct();
@@ -189,6 +192,7 @@ class Checker {
       refuse(word == "@@end" ? "the phase has no end" : "no phase begins in this block");
     }
     if (word == "const" || is_type_here()) return read_declarations();
+    if ((word == "case" || word == "default") && switches_ == 0) refuse("its switch does not stand in this phase");
     if (word == "case") {
       ++at_;
       return read_expression(":");
@@ -285,8 +289,10 @@ class Checker {
     read_condition();
     context_.place = Place::phase;
     const auto loops = std::exchange(loops_, 0);
+    const auto switches = std::exchange(switches_, 0);
     read_block();
     loops_ = loops;
+    switches_ = switches;
     context_.place = Place::between;
     for (const std::string_view word : {"}", "while", "(", "false", ")", ";", "@@endphase"}) {
       expect(word, "a phase ends in the block where it begins");
@@ -363,6 +369,7 @@ class Checker {
   size_t at_ = 0;
   bool is_in_function_ = false;
   int loops_ = 0;  ///< and switches that are open here, of those inside the phase
+  int switches_ = 0;
   size_t nesting_ = 0;
   std::set<std::string_view> with_bool_ = {"bool"};  ///< types that are a bool or hold one
 };

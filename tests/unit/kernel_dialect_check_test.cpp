@@ -94,7 +94,7 @@ TEST(KernelDialectCheck, AVariableOfTheWorkgroupChangesInAPhaseInNoForm) {
                              "uint k[n0++];",
                              "x[0] = m > 1u ? n0++ : 0u;",
                              "x[0] = - --n0;",
-                             "case 1u: n0 = 1u;",
+                             "switch (m) { case 1u: n0 = 1u; }",
                              "x[0] = x[1] - --n0;",
                              "x[0] = n0---m;",
                              "{ { { n0 = 1u; } } }",
@@ -146,6 +146,9 @@ TEST(KernelDialectCheck, APhaseStandsByItselfBetweenPhases) {
   expect_refused(kernel("", "for (uint i = 0u; i < m; ++i) " + phase + " PIANOLA_BARRIER"), "@@phase", 3);
   expect_refused(kernel("if (m > 1u) { } } while (false); @@endphase @@phase do { if (true) { }"), "while", 5);
   expect_refused(kernel("", "} } while (false); @@endphase"), "}", 3);
+  const std::string label = "@@phase do { if (true) { case 1u: x[0] = 1u; } } while (false); @@endphase";
+  expect_refused(kernel("", "switch (m) { default: " + label + " }"), "case", 3);
+  expect_fine(kernel("", "switch (m) { case 1u: " + phase + " break; default: break; }"));
 }
 
 TEST(KernelDialectCheck, OfMemoryOnlyElementsChange) {
