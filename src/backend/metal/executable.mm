@@ -53,8 +53,8 @@ Result<> MetalExecutable::load_kernels(MetalDevice& device) {
     const uint32_t kernel = program.argument_sets[0].kernel;  // no built-in one: those have few bindings
     const KernelInfo& info = libraries[program.kernels[kernel].library].kernels()[program.kernels[kernel].entry];
     return Error{.code = Errc::unsupported,
-                 .message = fmt::format("kernel '{}' has {} bindings; more than {} need argument buffers of tier 2, "
-                                        "this Metal device has tier 1",
+                 .message = fmt::format("kernel '{}' has {} bindings; more than {} need argument buffers of tier 2 and "
+                                        "the family Metal3, which this device lacks",
                                         info.name, info.bindings.size(), max_direct_buffers),
                  .command = program.kernel_sources[kernel]};
   }
