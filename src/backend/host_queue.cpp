@@ -85,9 +85,11 @@ void HostQueue::State::run_one(Job& job) noexcept {
   std::optional<Error> error;
   try {
     if (!job.wait.empty()) error = wait_for_all(job, device);
-    if (!error) error = run(job);
-    // What fails here has not waited for the promises, and must not fail a semaphore that they are to signal.
-    if (error && device != nullptr && job.done) (void)wait_for_all(job, nullptr);
+  } catch (...) {
+    error = out_of_memory();
+  }
+  try {
+    error = run(job, std::move(error));
   } catch (...) {
     error = out_of_memory();
   }

@@ -24,9 +24,10 @@ void finish(Job& job, std::optional<Error> error) noexcept;
 
 class HostQueue {
  public:
-  /// Runs a job whose waits are met and gives its first error. Called for one job at a time, in order.
-  /// It may instead move the job away and finish() it later, on any thread.
-  using Run = std::function<std::optional<Error>(Job& job)>;
+  /// Runs a job whose waits are met and gives its first error; of one that has failed already, gives that error. Called
+  /// for one job at a time, in order. It may instead move the job away and finish() it later, on any thread: work that
+  /// is in flight comes before a job that failed, and so do the promises that this one waits for.
+  using Run = std::function<std::optional<Error>(Job& job, std::optional<Error> failed)>;
   /// Whether a job is worth running at once on the submitting thread.
   using IsSmall = std::function<bool(const Job& job)>;
 

@@ -1,48 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that fails while memory is out: the error, or out_of_memory, reaches whoever waits.
+// A device that is lost while memory is out.
+#include "backend/driver_graph/driver.hpp"
 #include "failing_allocator.hpp"
-#include "pianola/pianola.hpp"
-#include "sim_driver.hpp"
 #include "support/expect.hpp"
 
-namespace pianola {
+namespace pianola::driver_graph {
 namespace {
 
 using test::Failing;
 using test::FailingAllocation;
 
 // L7
-TEST(OutOfMemoryOnADriver, AFailureOfTheDeviceIsPassedOn) {
-  const sim::SimDriver sim{PIANOLA_SIM_CUDA};
-  sim.add_builtin();
+TEST(OutOfMemoryOnADriver, ALostDeviceIsRememberedWithoutMemory) {
   for (const Failing how : {Failing::once, Failing::from_then_on}) {
     bool has_failed = true;
     for (int64_t allowed = 0; has_failed; ++allowed) {
-      const Device device = *Device::open("cuda:0", {.driver_path = sim.path()});
-      Recorder recorder;
-      recorder.fill(recorder.buffer(*device.allocate(4096)), 7U);
-      const Graph graph = *device.instantiate(*recorder.finish());
-      EXPECT_TRUE(test::succeeded(device.queue().submit(graph)->wait()));
-      sim.fault_after(0);
-      const Submission failing = *device.queue().submit(graph);
-      Result<> done;
+      DriverTable table;
+      table.release_context = [](const void*, Context) { return Result<>(); };
+      const Driver driver(table);
+      Error error{.code = Errc::execution_failed, .message = "a text that does not fit a short string"};
+      std::optional<Error> lost;
       {
-        const FailingAllocation failing_allocation(allowed, how);
+        const FailingAllocation failing(allowed, how);
         const FailingAllocation::Region region;
-        done = failing.wait();
+        error = driver.note(std::move(error));
+        lost = driver.lost();
         has_failed = FailingAllocation::has_failed();
       }
-      ASSERT_FALSE(done.has_value());
-      EXPECT_TRUE(done.error().code == Errc::execution_failed ||
-                  (has_failed && done.error().code == Errc::out_of_memory))
-          << to_string(done.error());
-      const auto later = device.queue().submit(graph);
-      EXPECT_FALSE(later.has_value() && later->wait().has_value()) << "the device is lost all the same";
-      sim.fault_after(-1);
-      sim.revive();
+      EXPECT_EQ(error.code, Errc::execution_failed);
+      ASSERT_TRUE(lost);
+      EXPECT_TRUE(lost->code == Errc::device_lost || (has_failed && lost->code == Errc::out_of_memory));
+      EXPECT_EQ(driver.lost()->code, Errc::device_lost);
     }
   }
 }
 
 }  // namespace
-}  // namespace pianola
+}  // namespace pianola::driver_graph

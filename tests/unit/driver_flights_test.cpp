@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "driver_fixture.hpp"
+#include "pianola/interop/cuda.hpp"
 
 namespace pianola::test {
 namespace {
@@ -236,6 +237,36 @@ TEST_F(DriverFlightsThreads, TheLastHandleMayGoOnTheWaitingThread) {
     ASSERT_EQ(sim.live_objects(), 0);
     device = Device::open("cuda:0", {.driver_path = sim.path()}).value();
   }
+}
+
+TEST_F(DriverFlightsThreads, TheLastHandleOfAQueueMayGoWithOneOfItsJobs) {
+  static std::atomic<int> launched{0};
+  launched = 0;
+  sim.add(driver_kernels().kernels()[0], [](const pianola_host_launch* launch) {
+    if (launched++ == 0) return add_value(launch);
+    gated_add(launch);
+  });
+  void* const stream = interop::cuda::native_stream(device.queue(3)).value();
+  const Graph graph = increment();
+  const Buffer x = make_buffer(std::vector<uint32_t>(64)), y = make_buffer(std::vector<uint32_t>(64));
+  Queue queue = interop::cuda::import_queue(device, stream).value();
+  gate_is_open = false;
+  Submission one, two;
+  {
+    const auto owner = std::make_shared<std::pair<Buffer, Queue>>(x, queue);
+    const Buffer held = Buffer::import(device, {.pointer = x.native_pointer(), .size = 256, .owner = owner}).value();
+    one = queue.submit(graph, {.bindings = {{"x", held}, {"y", y}}}).value();
+    two = queue.submit(graph, {.bindings = {{"x", x}, {"y", y}}}).value();
+  }
+  queue = {};
+  std::thread opens([] {
+    std::this_thread::sleep_for(50ms);
+    gate_is_open = true;
+  });
+  EXPECT_TRUE(one.wait());
+  EXPECT_TRUE(two.wait());
+  opens.join();
+  EXPECT_EQ(read(x), std::vector<uint32_t>(64, 2));
 }
 
 TEST_F(DriverFlightsThreads, EverySubmissionOfALostDeviceFails) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <thread>
 
+#include "backend/completion.hpp"
 #include "driver_fixture.hpp"
 
 namespace pianola::test {
@@ -170,6 +171,24 @@ TEST_P(DriverQueuesThreads, AWaiterThatCannotBeLaunchedDoesNotFailWhatItWaitsFor
   }
   EXPECT_NE(failed.find("StreamWaitEvent"), std::string::npos) << failed;
   EXPECT_NE(failed.find("GraphLaunch"), std::string::npos) << failed;
+}
+
+TEST_P(DriverQueuesThreads, AJobWhoseWaitHasFailedCompletesAfterThoseBeforeIt) {
+  const Graph one = step(1), two = step(2), three = step(3);
+  const Semaphore turn = semaphore(), broken = semaphore();
+  broken.state()->fail(Error{.code = Errc::execution_failed, .message = "as asked"});
+  gate_is_open = false;
+  const Submission first = submit(0, one, {.signal = {{turn, 1}}});
+  const Submission second = submit(0, two, {.wait = {{broken, 1}}, .signal = {{turn, 2}}});
+  const Submission third = submit(1, three, {.wait = {{turn, 1}, {broken, 1}}, .signal = {{turn, 3}}});
+  EXPECT_FALSE(second.is_done());
+  EXPECT_FALSE(third.is_done());
+  gate_is_open = true;
+  EXPECT_EQ(error_of(third), Errc::dependency_failed);
+  EXPECT_EQ(error_of(second), Errc::dependency_failed);
+  EXPECT_EQ(error_of(first), Errc{}) << "it waited for nothing";
+  EXPECT_EQ(turn.value(), 1U);
+  EXPECT_EQ(steps(2), (std::vector<uint32_t>{1, 0}));
 }
 
 TEST_P(DriverQueuesThreads, ALostDeviceFailsAllThatWaitOnIt) {

@@ -24,7 +24,8 @@ Semaphore semaphore(uint64_t initial = 0) {
 class HostQueueThreads : public ::testing::Test {
  protected:
   HostQueue make(bool small) {
-    return HostQueue([this](Job& job) { return run(job); }, [small](const Job&) { return small; });
+    return HostQueue([this](Job& job, std::optional<Error> failed) { return failed ? std::move(failed) : run(job); },
+                     [small](const Job&) { return small; });
   }
   std::optional<Error> run(const Job& job) {
     const auto number = job.bindings->slots[0].size;
@@ -167,7 +168,8 @@ TEST_F(HostQueueThreads, DestructorWaitsForTheJobsTaken) {
 TEST_F(HostQueueThreads, JobMayDropTheLastHandleOfItsOwnQueue) {
   const Pending done;
   const Semaphore ready = semaphore();
-  auto queue = std::make_shared<HostQueue>([](Job&) { return std::nullopt; }, [](const Job&) { return true; });
+  auto queue = std::make_shared<HostQueue>([](Job&, std::optional<Error>) { return std::nullopt; },
+                                           [](const Job&) { return true; });
   Job next = job(1, done);
   next.wait = {{ready, 1}};
   next.keep_alive = queue;
@@ -209,7 +211,7 @@ TEST_F(HostQueueThreads, ManySubmittersEachSeeTheirJobsComplete) {
   std::atomic<int> ran{0};
   std::atomic<int> inside{0};
   HostQueue queue(
-      [&](Job&) -> std::optional<Error> {
+      [&](Job&, std::optional<Error>) -> std::optional<Error> {
         EXPECT_EQ(inside.fetch_add(1), 0);
         ++ran;
         inside.fetch_sub(1);

@@ -170,8 +170,10 @@ TEST_P(MetalFailure, EveryCallThatCanFailGivesAnErrorLeaksNothingAndCanBeRetried
   const uint32_t calls = sim_metal::fallible_calls() - before;
   EXPECT_GT(calls, 15U);
   for (uint32_t n = 0; n < calls; ++n) {
+    const uint32_t made = sim_metal::fallible_calls();
     sim_metal::fail_call(n);
     const auto result = everything();
+    if (sim_metal::fallible_calls() - made <= n) continue;  // a shared event was there again, so none was made
     ASSERT_FALSE(result) << "call " << n;
     EXPECT_TRUE(result.error().code == Errc::out_of_memory || result.error().code == Errc::compile_failed ||
                 result.error().code == Errc::missing_kernel)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Order between the queues of one Metal device: what is left to shared events, what the host holds back, what fails.
+#include "backend/completion.hpp"
 #include "metal_device_test.hpp"
 #include "metal_gate.hpp"
 #include "metal_kernels.hpp"
@@ -199,6 +200,24 @@ TEST_F(MetalQueues, AWaiterThatCannotBeEncodedDoesNotFailWhatItWaitsFor) {
   EXPECT_EQ(error_of(first), Errc{});
   EXPECT_EQ(error_of(second), Errc::out_of_memory);
   EXPECT_EQ(turn.value(), 1U);
+}
+
+TEST_F(MetalQueues, AJobWhoseWaitHasFailedCompletesAfterThoseBeforeIt) {
+  const Graph one = step(1), two = step(2), three = step(3);
+  const Semaphore turn = semaphore(), broken = semaphore();
+  broken.state()->fail(Error{.code = Errc::execution_failed, .message = "as asked"});
+  Gate gate(device, device.queue(0));
+  const Submission first = submit(0, one, {.signal = {{turn, 1}}});
+  const Submission second = submit(0, two, {.wait = {{broken, 1}}, .signal = {{turn, 2}}});
+  const Submission third = submit(1, three, {.wait = {{turn, 1}, {broken, 1}}, .signal = {{turn, 3}}});
+  EXPECT_FALSE(second.is_done());
+  EXPECT_FALSE(third.is_done());
+  gate.open();
+  EXPECT_EQ(error_of(third), Errc::dependency_failed);
+  EXPECT_EQ(error_of(second), Errc::dependency_failed);
+  EXPECT_EQ(error_of(first), Errc{}) << "it waited for nothing";
+  EXPECT_EQ(turn.value(), 1U);
+  EXPECT_EQ(steps(2), (std::vector<uint32_t>{1, 0}));
 }
 
 TEST_F(MetalQueues, WorkForADeviceOpenedTwiceWaitsOnTheDeviceToo) {

@@ -109,8 +109,11 @@ std::string CpuExecutable::describe() const {
 }
 
 CpuQueue::CpuQueue()
-    : jobs_([](Job& job) { return static_cast<CpuExecutable&>(*job.executable).run(*job.bindings); },
-            [](const Job& job) { return static_cast<const CpuExecutable&>(*job.executable).is_small(); }) {}
+    : jobs_(
+          [](Job& job, std::optional<Error> failed) {
+            return failed ? std::move(failed) : static_cast<CpuExecutable&>(*job.executable).run(*job.bindings);
+          },
+          [](const Job& job) { return static_cast<const CpuExecutable&>(*job.executable).is_small(); }) {}
 
 bool CpuQueue::run_now(Executable& executable, const Bindings& bindings) noexcept {
   auto& replayed = static_cast<CpuExecutable&>(executable);

@@ -22,6 +22,9 @@ constexpr int idle_ticks = 10;
 
 const std::atomic<bool> never{false};
 
+/// How many jobs this thread is completing, one within the other; what they held may be the last handle of a queue.
+thread_local int completions_here = 0;
+
 bool has_passed(Progress::Deadline deadline) {
   return deadline && steady_clock::now() >= *deadline;
 }
@@ -39,19 +42,6 @@ void pause(steady_clock::duration waited) {
   }
 }
 
-/// The work that is promised has ended on its device, as what waited for it there has: completes it, and nothing that
-/// comes after it, unless another thread does. Errors: dependency_failed.
-Result<> settle(const Promise& promise) {
-  const std::shared_ptr<Semaphore::State>& state = promise.value.semaphore.state();
-  std::atomic<bool> is_met{false};
-  const auto noted = guarded([&]() -> Result<> {
-    state->when_reached(promise.value.value, [&is_met](const std::optional<Error>&) { is_met = true; });
-    return {};
-  });
-  if (noted) promise.end->flights->advance(is_met, std::nullopt);
-  return state->wait(promise.value.value, {});
-}
-
 /// False if the deadline passed.
 bool wait(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, Progress::Deadline deadline) {
   if (deadline) return wake.wait_until(lock, *deadline) == std::cv_status::no_timeout;
@@ -61,13 +51,19 @@ bool wait(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, Pro
 
 }  // namespace
 
+/// Under the lock.
+void Flights::start_thread() {
+  if (!thread_.joinable()) thread_ = std::thread([self = shared_from_this()] { self->work(); });
+}
+
 Result<std::list<Flight>> Flights::take() {
   std::list<Flight> taken;
   {
     const std::lock_guard lock(mutex_);
-    if (!thread_.joinable()) thread_ = std::thread([self = shared_from_this()] { self->work(); });
+    start_thread();
+    std::erase_if(spare_, [](const Flight& spare) { return spare.watchers == 0 && !spare.event; });
     for (auto at = spare_.begin(); at != spare_.end(); ++at) {
-      if (at->watchers != 0) continue;
+      if (at->watchers != 0 || !at->event) continue;
       taken.splice(taken.begin(), spare_, at);
       return taken;
     }
@@ -80,7 +76,7 @@ Result<std::list<Flight>> Flights::take() {
 }
 
 void Flights::put_back(std::list<Flight> flight) {
-  flight.front().promises.clear();
+  flight.front().promises.reset();
   flight.front().in_use.reset();
   flight.front().timeline.reset();
   flight.front().error.reset();
@@ -95,6 +91,28 @@ void Flights::promise(const std::vector<SemaphoreValue>& signals, Event event) n
     for (const SemaphoreValue& signal : signals) signal.semaphore.state()->promise(signal.value, end);
   } catch (const std::bad_alloc&) {
     return;  // who waits is held on the host
+  }
+}
+
+std::optional<Error> Flights::launch_failed(backend::Job& job, std::vector<Promise> promises,
+                                            std::optional<Error> error) noexcept {
+  try {
+    std::list<Flight> flight(1);
+    {
+      Lock lock(mutex_);
+      const bool is_completed_elsewhere = is_completing() && completing_ != std::this_thread::get_id();
+      if (flying_.empty() && !is_completed_elsewhere && promises.empty()) return error;
+      start_thread();
+    }
+    flight.front().promises = std::make_shared<const std::vector<Promise>>(std::move(promises));
+    flight.front().error = std::move(error);
+    flight.front().is_ended = true;
+    flight.front().job = std::move(job);
+    launch(std::move(flight));
+    return std::nullopt;
+  } catch (...) {
+    (void)are_kept(promises, never, std::nullopt);
+    return error;
   }
 }
 
@@ -119,8 +137,9 @@ void Flights::finish() {
   std::thread thread = std::move(thread_);
   lock.unlock();
   if (!thread.joinable()) return;
-  // The last job may have dropped the device on the queue's own thread, which then ends by itself.
-  if (thread.get_id() == std::this_thread::get_id()) {
+  // A job may have dropped the device on the queue's own thread, or on one that this thread may be waiting for. It then
+  // ends by itself.
+  if (thread.get_id() == std::this_thread::get_id() || completions_here != 0) {
     thread.detach();
   } else {
     thread.join();
@@ -169,13 +188,38 @@ void Flights::advance(const std::atomic<bool>& is_met, Deadline deadline) noexce
 /// comes.
 bool Flights::land(Lock& lock, const std::atomic<bool>& is_met, Deadline deadline, steady_clock::duration waited) {
   Flight& flight = flying_.front();
+  const bool is_ended = flight.is_ended;
+  const auto promises = flight.promises;
   ++flight.watchers;  // until the lock is not let go of any more: another job may use the flight again otherwise
   lock.unlock();
-  std::optional<Result<>> done = look_at(flight.event.get(), is_met, deadline, waited);
+  std::optional<Result<>> done = Result<>();
+  if (!is_ended) done = look_at(flight.event.get(), is_met, deadline, waited);
+  if (done && promises != nullptr && !are_kept(*promises, is_met, deadline)) done.reset();
   lock.lock();
   --flight.watchers;
   if (!done) return false;
   complete(lock, flight, std::move(*done));
+  return true;
+}
+
+/// Completes the oldest job if its work has ended.
+bool Flights::land_oldest() {
+  Lock lock(mutex_);
+  if (flying_.empty() || is_completing()) return false;
+  return land(lock, never, steady_clock::now(), {});
+}
+
+/// Whether the semaphores are settled by the time that `is_met` or the deadline comes. Completes what is promised,
+/// where no other thread does, and nothing that comes after it, which may wait for the job at hand.
+bool Flights::are_kept(const std::vector<Promise>& promises, const std::atomic<bool>& is_met, Deadline deadline) {
+  const steady_clock::time_point begin = steady_clock::now();
+  for (const Promise& promise : promises) {
+    while (!promise.value.semaphore.state()->is_ready(promise.value.value, nullptr)) {
+      if (promise.end->flights->land_oldest()) continue;
+      if (is_met.load(std::memory_order_acquire) || has_passed(deadline)) return false;
+      pause(steady_clock::now() - begin);
+    }
+  }
   return true;
 }
 
@@ -197,23 +241,28 @@ void Flights::complete(Lock& lock, const Flight& flight, Result<> done) {
   std::shared_ptr<void> in_use = std::move(own.front().in_use);
   std::unique_ptr<Timeline> timeline = std::move(own.front().timeline);
   std::optional<Error> error = std::exchange(own.front().error, std::nullopt);
-  std::vector<Promise> promises = std::exchange(own.front().promises, {});
+  auto promises = std::exchange(own.front().promises, nullptr);
+  own.front().is_ended = false;
   spare_.splice(spare_.end(), own);
   if (!job.signal.empty()) --signals_;
   completing_ = std::this_thread::get_id();
   lock.unlock();
-  for (const Promise& promise : promises) {
-    if (Result<> kept = settle(promise); !kept) error = std::move(kept.error());
+  for (size_t i = 0; promises != nullptr && i < promises->size(); ++i) {
+    const auto& [semaphore, value] = (*promises)[i].value;
+    auto kept = guarded([&] { return semaphore.state()->promised(value, nullptr); });
+    if (!kept) error = std::move(kept.error());
   }
   if (!done && !error) {
     error = driver_->lost();
     if (!error) error = driver_->note(std::move(done.error()));
   }
   if (!error && timeline != nullptr) error = read_times(*timeline, *job.done);
-  promises.clear();
+  ++completions_here;
+  promises.reset();
   timeline.reset();
   in_use.reset();
   backend::finish(job, std::move(error));
+  --completions_here;
   lock.lock();
   completing_ = {};
   ++completed_;

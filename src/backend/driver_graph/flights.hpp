@@ -38,10 +38,11 @@ struct Promise {
 struct Flight {
   UniqueEvent event;      ///< made once; later flights use it again
   uint32_t watchers = 0;  ///< threads that look at the event
+  bool is_ended = false;  ///< nothing is to be waited for on the device
   backend::Job job;
-  std::vector<Promise> promises;       ///< that its stream waits for
-  std::shared_ptr<void> in_use;        ///< to be kept until the work is done
-  std::unique_ptr<Timeline> timeline;  ///< to be read then, or null
+  std::shared_ptr<const std::vector<Promise>> promises;  ///< to be kept before it completes, or null
+  std::shared_ptr<void> in_use;                          ///< to be kept until the work is done
+  std::unique_ptr<Timeline> timeline;                    ///< to be read then, or null
   std::optional<Error> error;
 };
 
@@ -53,6 +54,10 @@ class Flights final : public Progress, public std::enable_shared_from_this<Fligh
   Result<std::list<Flight>> take();
   /// Gives back a flight that was not launched.
   void put_back(std::list<Flight> flight);
+  /// A job that has failed before the device had it: it completes in its turn, and after its promises. Gives the job
+  /// and the error back if there is nothing to come after, or no memory.
+  std::optional<Error> launch_failed(backend::Job& job, std::vector<Promise> promises,
+                                     std::optional<Error> error) noexcept;
   /// The event has been recorded behind work that will signal these, or fail them.
   void promise(const std::vector<SemaphoreValue>& signals, Event event) noexcept;
   /// The flight's event has been recorded: its job completes from now on. Never fails.
@@ -67,8 +72,11 @@ class Flights final : public Progress, public std::enable_shared_from_this<Fligh
   using Lock = std::unique_lock<std::mutex>;
   bool is_thread_wanted() const { return stop_ || signals_ != 0; }
   bool is_completing() const { return completing_ != std::thread::id(); }
+  void start_thread();
   void work();
   void rest(Lock& lock);
+  bool land_oldest();
+  static bool are_kept(const std::vector<Promise>& promises, const std::atomic<bool>& is_met, Deadline deadline);
   bool land(Lock& lock, const std::atomic<bool>& is_met, Deadline deadline, std::chrono::steady_clock::duration waited);
   void complete(Lock& lock, const Flight& flight, Result<> done);
   std::optional<Error> read_times(const Timeline& timeline, Submission::State& state) const;

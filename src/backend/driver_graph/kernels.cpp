@@ -21,13 +21,14 @@ std::string targets_of(const KernelLibrary& library, uint32_t kernel) {
   return text.empty() ? "nothing" : text;
 }
 
-/// Entries over one symbol share the driver's function, which is allowed what any of them needs.
-uint32_t dynamic_bytes(const KernelLibrary& library, const CodeObject& object, std::string_view symbol) {
+/// Entries over one symbol share the driver's function, which is allowed what any of them needs, up to the limit.
+uint32_t dynamic_bytes(const KernelLibrary& library, const CodeObject& object, std::string_view symbol,
+                       uint32_t limit) {
   uint32_t most = 0;
   for (const CodeObject::Entry& entry : object.entries) {
     if (entry.symbol == symbol) most = std::max(most, library.kernels()[entry.kernel].dynamic_shared_bytes);
   }
-  return most;
+  return std::min(most, limit);
 }
 
 }  // namespace
@@ -86,7 +87,8 @@ Result<Function> LoadedLibrary::function(uint32_t entry) {
     made.error().message += " (looking for kernel '" + found->symbol + "')";
     return driver_->note(std::move(made.error()));
   }
-  const uint32_t dynamic = dynamic_bytes(library_, library_.objects()[*object], found->symbol);
+  const uint32_t dynamic =
+      dynamic_bytes(library_, library_.objects()[*object], found->symbol, table.facts.limits.max_dynamic_shared_bytes);
   if (dynamic > 0 && table.allow_dynamic_shared != nullptr) {
     if (auto allowed = table.allow_dynamic_shared(table.api, *made, dynamic); !allowed) {
       allowed.error().message +=

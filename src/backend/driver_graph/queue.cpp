@@ -2,7 +2,6 @@
 #include "backend/driver_graph/queue.hpp"
 
 #include "backend/driver_graph/executable.hpp"
-#include "backend/driver_graph/flights.hpp"
 #include "base/guarded.hpp"
 
 namespace pianola::driver_graph {
@@ -12,15 +11,18 @@ GraphExecutable& executable_of(const backend::Job& job) {
   return static_cast<GraphExecutable&>(*job.executable);
 }
 
-/// What the device has to wait for; the other waits are met. Errors: dependency_failed.
-Result<std::vector<Promise>> promises_of(const backend::Job& job, const Driver& driver) {
-  std::vector<Promise> promises;
+/// Gathers all that the device has to wait for; the other waits are met. Gives the first failure among them.
+std::optional<Error> gather_promises(const backend::Job& job, const Driver& driver, std::vector<Promise>& promises) {
+  std::optional<Error> failed;
   for (const SemaphoreValue& wait : job.wait) {
     auto promise = wait.semaphore.state()->promised(wait.value, &driver);
-    if (!promise) return promise.error();
-    if (*promise) promises.push_back({wait, std::static_pointer_cast<const JobEnd>(*promise)});
+    if (!promise) {
+      if (!failed) failed = std::move(promise.error());
+    } else if (*promise) {
+      promises.push_back({wait, std::static_pointer_cast<const JobEnd>(*promise)});
+    }
   }
-  return promises;
+  return failed;
 }
 
 }  // namespace
@@ -60,7 +62,9 @@ Result<> GraphQueue::State::wait_for(const std::vector<Promise>& promises, Strea
 GraphQueue::GraphQueue(const DriverRef& driver, Stream stream)
     : state_(std::make_shared<State>(driver, stream)),
       issuing_(std::make_unique<backend::HostQueue>(
-          [state = state_](backend::Job& job) { return issue(*state, job); },
+          [state = state_](backend::Job& job, std::optional<Error> failed) {
+            return issue(*state, job, std::move(failed));
+          },
           [](const backend::Job& job) { return !executable_of(job).blocks(); }, driver.get())) {}
 
 GraphQueue::~GraphQueue() {
@@ -76,10 +80,32 @@ Result<Stream> GraphQueue::native() const {
   return (*opened)->main();
 }
 
-std::optional<Error> GraphQueue::issue(State& state, backend::Job& job) {
+std::optional<Error> GraphQueue::issue(State& state, backend::Job& job, std::optional<Error> failed) {
+  std::vector<Promise> promises;
+  const auto gathered = guarded([&]() -> Result<> {
+    auto error = gather_promises(job, *state.driver, promises);
+    return error ? Result<>(std::move(*error)) : Result<>();
+  });
+  if (!gathered && !failed) failed = copy_of(gathered.error());
+  if (!failed) {
+    auto flight = guarded([&] { return put_on_stream(state, job, promises); });
+    if (flight) {
+      flight->front().job = std::move(job);
+      state.flights->launch(std::move(*flight));
+      return std::nullopt;
+    }
+    failed = std::move(flight.error());
+  }
+  return state.flights->launch_failed(job, std::move(promises), std::move(failed));
+}
+
+/// A flight whose event is recorded behind the job's work, or whose stream has been waited for. Errors: the work has
+/// not begun.
+Result<std::list<Flight>> GraphQueue::put_on_stream(State& state, const backend::Job& job,
+                                                    const std::vector<Promise>& promises) {
   const Driver& driver = *state.driver;
   const DriverTable& table = driver.table();
-  if (std::optional<Error> lost = driver.lost()) return lost;
+  if (std::optional<Error> lost = driver.lost()) return std::move(*lost);
   const ContextScope scope(driver);
   if (!scope.status()) return scope.status().error();
   Result<StreamSet*> opened = state.open_streams();
@@ -91,28 +117,24 @@ std::optional<Error> GraphQueue::issue(State& state, backend::Job& job) {
   Result<std::list<Flight>> taken = state.flights->take();
   if (!taken) return driver.note(std::move(taken.error()));
   Flight& flight = taken->front();
+  if (!promises.empty()) flight.promises = std::make_shared<const std::vector<Promise>>(promises);
   GraphExecutable::Launch launch;
   Result<> launched = guarded([&]() -> Result<> {
-    auto promises = promises_of(job, driver);
-    if (!promises) return promises.error();
-    flight.promises = std::move(*promises);
-    if (auto done = state.wait_for(flight.promises, streams.main()); !done) return done;
+    if (auto done = state.wait_for(promises, streams.main()); !done) return done;
     return executable_of(job).launch(streams, job.bindings, launch);
   });
   flight.error = launched ? std::move(launch.over_limit) : driver.note(std::move(launched.error()));
   flight.in_use = std::move(launch.in_use);
   flight.timeline = std::move(launch.timeline);
-  const Result<> recorded = table.event_record(table.api, flight.event.get(), streams.main());
+  Result<> recorded = table.event_record(table.api, flight.event.get(), streams.main());
   if (!recorded) {
     (void)table.stream_synchronize(table.api, streams.main());
-    const std::optional<Error> error = flight.error;
-    state.flights->put_back(std::move(*taken));
-    return error ? error : driver.note(recorded.error());
+    flight.is_ended = true;
+    Error error = driver.note(std::move(recorded.error()));
+    if (!flight.error) flight.error = std::move(error);
   }
   if (!flight.error) state.flights->promise(job.signal, flight.event.get());
-  flight.job = std::move(job);
-  state.flights->launch(std::move(*taken));
-  return std::nullopt;
+  return taken;
 }
 
 }  // namespace pianola::driver_graph

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backend/backend.hpp"
-#include "backend/driver_graph/driver.hpp"
+#include "backend/driver_graph/flights.hpp"
 #include "backend/host_queue.hpp"
 
 namespace pianola::driver_graph {
@@ -23,7 +23,9 @@ class GraphQueue final : public backend::CommandQueue {
 
  private:
   struct State;
-  static std::optional<Error> issue(State& state, backend::Job& job);
+  static std::optional<Error> issue(State& state, backend::Job& job, std::optional<Error> failed);
+  static Result<std::list<Flight>> put_on_stream(State& state, const backend::Job& job,
+                                                 const std::vector<Promise>& promises);
 
   std::shared_ptr<State> state_;
   std::unique_ptr<backend::HostQueue> issuing_;

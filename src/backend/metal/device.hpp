@@ -162,7 +162,8 @@ class MetalQueue final : public CommandQueue {
   id<MTLCommandQueue> native() const { return queue_.get(); }
 
  private:
-  std::optional<Error> start(Job& job);
+  std::optional<Error> start(Job& job, std::optional<Error> failed);
+  Result<> gather_promises(InFlight& flight);
   Result<> prepare(InFlight& flight, id<MTLCommandBuffer>& commands);
   Result<> follow_promises(Flights::Flight flight);
 

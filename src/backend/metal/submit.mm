@@ -52,6 +52,7 @@ Result<> Flights::follow(Flight flight, const SemaphoreValue& promise) {
     return {};
   });
   if (!followed) {
+    (void)guarded([&] { return promise.semaphore.state()->wait(promise.value, {}); });
     const std::lock_guard lock(mutex_);
     --flight->missing;  // not to zero: its own work is missing
   }
@@ -129,7 +130,7 @@ void Flights::keep_spare(std::shared_ptr<const JobEnd> end) noexcept {
 void Flights::promise_first() noexcept {
   if (flights_.empty()) return;
   InFlight& first = flights_.front();
-  if (!first.end || first.is_promised || !first.is_launched || first.missing > 1) return;
+  if (!first.end || first.error || first.is_promised || !first.is_launched || first.missing > 1) return;
   first.is_promised = true;
   for (const SemaphoreValue& signal : first.job.signal) signal.semaphore.state()->promise(signal.value, first.end);
 }
@@ -148,7 +149,9 @@ Result<std::unique_ptr<MetalQueue>> MetalQueue::make(id<MTLDevice> device, Loss 
 MetalQueue::MetalQueue(id<MTLDevice> device, Ref<id<MTLCommandQueue>> queue, Loss loss)
     : queue_(std::move(queue)), loss_(std::move(loss)), flights_(std::make_shared<Flights>(device, loss_)) {
   const auto room = [flights = flights_](const Job&) { return flights->has_room(); };
-  jobs_ = std::make_unique<HostQueue>([this](Job& job) { return start(job); }, room, (const void*)device);
+  jobs_ = std::make_unique<HostQueue>(
+      [this](Job& job, std::optional<Error> failed) { return start(job, std::move(failed)); }, room,
+      (const void*)device);
 }
 
 MetalQueue::~MetalQueue() {
@@ -157,14 +160,16 @@ MetalQueue::~MetalQueue() {
 }
 
 /// A job that fails here is in the list too, so that it completes after those before it.
-std::optional<Error> MetalQueue::start(Job& job) {
+std::optional<Error> MetalQueue::start(Job& job, std::optional<Error> failed) {
   flights_->wait_for_room();
   std::list<InFlight> one(1);
   InFlight& flight = one.front();
   flight.job = std::move(job);
   @autoreleasepool {
     id<MTLCommandBuffer> commands = nil;
-    auto encoded = guarded([&] { return prepare(flight, commands); });
+    auto encoded = gather_promises(flight);
+    if (failed) encoded = std::move(*failed);
+    if (encoded) encoded = guarded([&] { return prepare(flight, commands); });
     const auto at = flights_->add(std::move(one));
     auto followed = follow_promises(at);  // of a job that fails here too, or it would fail those it waits for
     if (encoded) encoded = std::move(followed);
@@ -185,19 +190,32 @@ std::optional<Error> MetalQueue::start(Job& job) {
 }
 
 Result<> MetalQueue::follow_promises(Flights::Flight flight) {
+  Result<> followed;
   for (const auto& [promise, end] : flight->promises) {
-    if (auto done = flights_->follow(flight, promise); !done) return done;
+    auto done = flights_->follow(flight, promise);
+    if (followed) followed = std::move(done);
   }
-  return {};
+  return followed;
+}
+
+/// All that the device has to wait for. Gives the first failure among the waits.
+Result<> MetalQueue::gather_promises(InFlight& flight) {
+  return guarded([&]() -> Result<> {
+    Result<> gathered;
+    for (const SemaphoreValue& wait : flight.job.wait) {
+      auto promise = wait.semaphore.state()->promised(wait.value, (const void*)[queue_.get() device]);
+      if (promise && *promise) {
+        flight.promises.emplace_back(wait, std::static_pointer_cast<const JobEnd>(*promise));
+      } else if (!promise && gathered) {
+        gathered = std::move(promise.error());
+      }
+    }
+    return gathered;
+  });
 }
 
 /// Gives an encoded command buffer, or none if there is nothing to run.
 Result<> MetalQueue::prepare(InFlight& flight, id<MTLCommandBuffer>& commands) {
-  for (const SemaphoreValue& wait : flight.job.wait) {
-    auto promise = wait.semaphore.state()->promised(wait.value, (const void*)[queue_.get() device]);
-    if (!promise) return promise.error();
-    if (*promise) flight.promises.emplace_back(wait, std::static_pointer_cast<const JobEnd>(*promise));
-  }
   if (auto is_there = loss_.check(); !is_there) return is_there;
   auto& executable = static_cast<MetalExecutable&>(*flight.job.executable);
   if (executable.program.steps.empty()) return {};

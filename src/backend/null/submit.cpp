@@ -5,6 +5,6 @@
 namespace pianola::backend::null {
 
 NullQueue::NullQueue()
-    : jobs_([](Job&) -> std::optional<Error> { return std::nullopt; }, [](const Job&) { return true; }) {}
+    : jobs_([](Job&, std::optional<Error> failed) { return failed; }, [](const Job&) { return true; }) {}
 
 }  // namespace pianola::backend::null
