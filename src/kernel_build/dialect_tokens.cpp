@@ -15,6 +15,9 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
+/// What C++ takes for brackets and '#'.
+constexpr auto digraphs = std::to_array<std::string_view>({"<%", "%>", "<:", ":>", "%:"});
+
 /// The length of the token at the start of `text`: a name, a number, a mark, an operator, a literal.
 size_t token_length(std::string_view text) {
   const bool is_mark = text.starts_with("@@");
@@ -27,6 +30,7 @@ size_t token_length(std::string_view text) {
   for (const std::string_view three : {"<<=", ">>="}) {
     if (text.starts_with(three)) return 3;
   }
+  if (std::ranges::find(digraphs, text.substr(0, 2)) != digraphs.end()) return 2;
   for (const std::string_view two : {"++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=",
                                      "==", "!=", "<=", ">=", "&&", "||", "->", "<<", ">>", "::"}) {
     if (text.starts_with(two)) return 2;
@@ -205,6 +209,7 @@ std::string_view reason_against(const std::vector<Token>& tokens, size_t at) {
   if (word == "->" || (is_type(word) && (text(1) == "*" || text(1) == "&"))) {
     return "pointers and references are not part of the dialect";
   }
+  if (std::ranges::find(digraphs, word) != digraphs.end()) return "write brackets as [ ] { }";
   if (word == "::") return "names of other scopes are not part of the dialect";
   if (word == "\"" || word == "'") return "characters and text are not part of the dialect";
   const bool is_kernel = at > 0 && tokens[at - 1].text == "@@kernel";  // the built-in ones begin with pianola_

@@ -113,7 +113,7 @@ TEST(KernelDialectCheck, AVariableOfTheWorkgroupChangesInAPhaseInNoForm) {
   expect_refused(kernel("f(n0) = 1u;", "uint n0 = m;"), "=", 5);
   expect_refused(kernel("x[0] = ({ ++n0; n0; });", "uint n0 = m;"), "n0", 5);
   expect_refused(kernel("x[0] = ({ f(n0); n0; });", "uint n0 = m;"), ";", 5);
-  expect_refused(kernel("n0<:0:> = 1u;", "uint n0[2];"), "=", 5);
+  expect_refused(kernel("n0<:0:> = 1u;", "uint n0[2];"), "<:", 5);
 }
 
 TEST(KernelDialectCheck, ANameHidesAnOuterOneInItsOwnBlockAlone) {
@@ -251,6 +251,16 @@ TEST(KernelDialectCheck, MemoryHoldsNoBool) {
   expect_refused(taking("IN_AT(0, 1, Flags, x)"), "Flags", 3);
   expect_refused(taking("OUT(uint, x), IN(All, y)"), "All", 3);
   expect_fine(taking("IN(uint, All), VAL(uint, Flags)"));
+}
+
+TEST(KernelDialectCheck, OtherSpellingsOfBracketsAreRefused) {
+  // A compiler would close the block here, and take n0 for that of the workgroup.
+  expect_refused(kernel("{ uint n0 = 1u; x[0] = n0; %> n0 += LID_X; <% ; }", "uint n0 = m;"), "%>", 5);
+  expect_refused(kernel("<% x[0] = 1u; %>"), "<%", 5);
+  expect_refused(kernel("x<:0] = 1u;"), "<:", 5);
+  expect_refused(kernel("x[0:> = 1u;"), ":>", 5);
+  expect_refused(kernel("x[0] = m %: 1u;"), "%:", 5);
+  expect_fine(kernel("x[0] = m % 2u < 1u ? m : m > 2u ? 1u : 3u; x[1] %= 2u;"));
 }
 
 TEST(KernelDialectCheck, PointersAndReferencesAreRefused) {
