@@ -128,6 +128,7 @@ class Checker {
     at_ += 2;
     context_.names.open();
     for (const std::string_view number : thread_numbers) context_.names.declare(number, Owner::nobody);
+    context_.may_alias = false;
     if (passes("@@args")) {
       while (at_ < context_.tokens.size() && text() != "@@body") read_entry();
     }
@@ -145,6 +146,7 @@ class Checker {
   /// "OUT_AT(set, binding, type, name)" and the others, whose second word is the name. Compilers read the rest.
   void read_entry() {
     const std::string_view kind = text();
+    context_.may_alias |= kind == "MAY_ALIAS";
     ++at_;
     if (text() != "(") return;
     const size_t end = partner();

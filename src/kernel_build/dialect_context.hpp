@@ -55,6 +55,7 @@ struct Context {
   std::set<std::string_view> structs;
   Names names;
   Place place = Place::helper;
+  bool may_alias = false;  ///< the kernel's buffers
 
   /// Empty behind the end.
   std::string_view text(size_t at) const { return at < tokens.size() ? tokens[at].text : std::string_view(); }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What expressions of the dialect change. Assignments, ++, -- and atomics are all that can: there are no addresses, and
 // functions take values. Each must name its variable, of which it is known who has it.
+#include <algorithm>
+
 #include "kernel_build/dialect_context.hpp"
 #include "kernel_build/identifier.hpp"
 
@@ -28,10 +30,12 @@ bool ends_value(std::string_view word) {
   return is_name(word) || is_number(word) || word == ")" || word == "]" || word == "}";
 }
 
-/// What is changed: the variable's name, and whether an element of it.
+/// What is changed, with all of the change in [first, last): the variable's name, and whether an element of it.
 struct Changed {
   size_t name = no_token;
   bool is_element = false;
+  size_t first = no_token;
+  size_t last = no_token;
 };
 
 /// One expression, or a list of them.
@@ -39,8 +43,9 @@ class Expression {
  public:
   Expression(const Context& context, size_t first, size_t last) : context_(context), first_(first), last_(last) {}
 
-  void check() const {
+  void check() {
     for (size_t at = first_; at < last_; ++at) {
+      if (at >= piece_end_) start_piece(at);
       check_form(at);
       check_own(at);
       check_changes(at);
@@ -53,6 +58,16 @@ class Expression {
   }
   std::string_view before(size_t at) const { return at > first_ ? text(at - 1) : std::string_view(); }
   size_t partner(size_t at) const { return context_.partners[at]; }
+
+  /// A comma outside brackets ends a piece, which is computed before the next one.
+  void start_piece(size_t at) {
+    piece_ = at;
+    piece_end_ = end_of_part(at, last_) + 1;
+  }
+  size_t end_of_part(size_t at, size_t last) const {
+    while (at < last && text(at) != ",") at = is_opening(at) ? partner(at) + 1 : at + 1;
+    return std::min(at, last);
+  }
 
   /// What would let a type, a declaration or an address hide in an expression.
   void check_form(size_t at) const {
@@ -100,17 +115,22 @@ class Expression {
   void check_changes(size_t at) const {
     const std::string_view word = text(at);
     if (word.starts_with("PIANOLA_ATOMIC_")) return check_atomic(at);
-    if (is_assignment(word)) return check_change(at, value_before(at));
+    if (is_assignment(word)) {
+      Changed changed = value_before(at);
+      changed.last = piece_end_ - 1;
+      return check_change(at, changed);
+    }
     if (word != "++" && word != "--") return;
-    check_change(at, ends_value(before(at)) ? value_before(at) : value_behind(at));
+    if (!ends_value(before(at))) return check_change(at, value_behind(at));
+    Changed changed = value_before(at);
+    changed.last = at + 1;
+    check_change(at, changed);
   }
 
   void check_atomic(size_t at) const {
     if (text(at + 1) != "(") throw Refusal{.at = at, .reason = "it takes an array, an index and a value"};
-    size_t end = at + 2;
-    while (end < partner(at + 1) && text(end) != ",") end = is_opening(end) ? partner(end) + 1 : end + 1;
-    const Changed changed = changed_in(at + 2, end);
-    check_change(at, {.name = changed.name, .is_element = true});
+    const Changed changed = changed_in(at + 2, end_of_part(at + 2, partner(at + 1)));
+    check_change(at, {.name = changed.name, .is_element = true, .first = at, .last = partner(at + 1) + 1});
     if (context_.names.find(text(changed.name)) != Owner::memory) {
       throw Refusal{.at = changed.name, .reason = "atomics are for buffers that are written and for SHARED"};
     }
@@ -123,6 +143,22 @@ class Expression {
     const auto owner = context_.names.find(text(changed.name));
     const std::string_view reason = owner ? reason_against(*owner, changed) : "no variable of that name is known here";
     if (!reason.empty()) throw Refusal{.at = changed.name, .reason = reason};
+    if (changed.first != piece_ || changed.last != piece_end_ - 1) check_order(changed.name);
+  }
+
+  /// Languages do not agree on what of a statement comes first, so that a change inside it must not meet another use.
+  void check_order(size_t changed) const {
+    const std::string_view name = text(changed);
+    if (context_.may_alias && context_.names.find(name) == Owner::memory) {
+      throw Refusal{.at = changed, .reason = "with MAY_ALIAS, change an element in a statement of its own"};
+    }
+    for (size_t at = piece_; at < piece_end_; ++at) {
+      if (at == changed || text(at) != name || before(at) == ".") continue;
+      throw Refusal{.at = changed,
+                    .reason =
+                        "used elsewhere in the statement, before or after the change, which depends on the "
+                        "target; change it in a statement of its own"};
+    }
   }
 
   std::string_view reason_against(Owner owner, Changed changed) const {
@@ -177,13 +213,19 @@ class Expression {
       } else if (text(at) == ")") {
         at = partner(at);
         // What a function or a conversion gives is no variable.
-        return at > first_ && ends_value(text(at - 1)) ? Changed() : changed_in(at, end);
+        return at > first_ && ends_value(text(at - 1)) ? Changed() : marked(at, changed_in(at, end));
       } else if (is_name(text(at)) && before(at) == ".") {
         --at;
       } else {
-        return changed_in(at, end);
+        return marked(at, changed_in(at, end));
       }
     }
+  }
+
+  /// With P or PA in front, if one stands there.
+  Changed marked(size_t first, Changed changed) const {
+    changed.first = before(first).starts_with("@@") ? first - 1 : first;
+    return changed;
   }
 
   /// What stands behind "++".
@@ -192,12 +234,17 @@ class Expression {
     if (text(at).starts_with("@@")) ++at;
     at = text(at) == "(" ? partner(at) + 1 : at + 1;
     while (text(at) == "[" || text(at) == ".") at = text(at) == "[" ? partner(at) + 1 : at + 2;
-    return at > last_ ? Changed() : changed_in(start + 1, at);
+    Changed changed = at > last_ ? Changed() : changed_in(start + 1, at);
+    changed.first = start;
+    changed.last = at;
+    return changed;
   }
 
   const Context& context_;
   size_t first_;
   size_t last_;
+  size_t piece_ = 0;  ///< the piece that is read, and behind its comma
+  size_t piece_end_ = 0;
 };
 
 }  // namespace

@@ -263,6 +263,33 @@ TEST(KernelDialectCheck, OtherSpellingsOfBracketsAreRefused) {
   expect_fine(kernel("x[0] = m % 2u < 1u ? m : m > 2u ? 1u : 3u; x[1] %= 2u;"));
 }
 
+TEST(KernelDialectCheck, WhatAStatementChangesOnTheWayItNamesOnce) {
+  const std::string i = "uint i = 0u, j = 0u; ";
+  for (const char* statement :
+       {"x[i] = ++i;", "x[j] = i++ + i;", "x[i++] = x[i];", "tile[i] = x[i++];", "i = i++;", "uint k = i++ + i;",
+        "uint k[3] = {i, i++, 1u};", "if ((i = 1u) + i > 2u) { }", "while (i++ < m && x[i] > 0u) { }",
+        "for (; i < m; x[i] = i++) { }", "x[0] = f(i, ++i);", "i += i -= 1u;", "x[i = 2u] = i;", "switch (i-- * i) { }",
+        "i = (i += 1u);"}) {
+    expect_refused(kernel(i + statement), "i", 5);
+  }
+  expect_refused(kernel("x[0] = x[1]++;"), "x", 5);
+  expect_refused(kernel("x[0] = @@own own + ++@@own own;"), "own", 5);
+  expect_refused(kernel("tile[0] = PIANOLA_ATOMIC_ADD(tile, 1u, 1u);"), "tile", 5);
+  expect_refused(kernel("uint k = PIANOLA_ATOMIC_ADD(x, 0u, 1u) + PIANOLA_ATOMIC_ADD(x, 0u, 1u);"), "x", 5);
+  expect_refused("# 3 \"user.k\"\nPIANOLA_FN uint f(uint v) { return v++ * v; }\n", "v", 3);
+  for (const char* statement :
+       {"i = i + x[i];", "x[i] = x[i] + i;", "i += i;", "++x[x[i]];", "x[x[i]]++;", "(i)++;", "x[i++] = x[j++];",
+        "x[0] = y[0].x = 2u;", "i = j = 1u;", "for (i = 0u, j = i; i < m; ++i, j += i) { }", "while (i++ < m) { }",
+        "x[i] = PIANOLA_ATOMIC_ADD(tile, i, 1u);", "uint k = PIANOLA_ATOMIC_ADD(x, x[1], 1u), l = i++, n0 = i;",
+        "PIANOLA_ATOMIC_ADD(x, x[0], x[1]);", "@@own own = @@own own + 1u;", "++@@own own;", "y[i++].x = y[0].i;"}) {
+    expect_fine(kernel(i + statement));
+  }
+  expect_refused(
+      "# 3 \"user.k\"\n@@kernel k @@args INOUT(uint, x), INOUT(uint, y), MAY_ALIAS @@body\n@@phase do { if "
+      "(true) {\n x[0] = y[0]++; } } while (false); @@endphase @@end\n",
+      "y", 5);
+}
+
 TEST(KernelDialectCheck, PointersAndReferencesAreRefused) {
   expect_refused(kernel("uint* at = x;"), "uint", 5);
   expect_refused("# 4 \"user.k\"\nPIANOLA_FN float f(const float& x) { return x; }\n", "float", 4);
