@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "kernel_build/dialect_context.hpp"
+#include "kernel_build/dialect_layout.hpp"
 
 namespace pianola::kernel_build {
 namespace {
@@ -16,6 +17,8 @@ namespace {
 constexpr std::string_view no_pointers = "pointers and references are not part of the dialect";
 constexpr std::string_view no_globals = "MSL has no variables outside functions; use #define";
 constexpr std::string_view numbers_name = "the dialect has a number of that name";
+constexpr std::string_view other_layout =
+    "CPUs and GPUs would lay it out differently: fill it up so that each float4 and uint4, and its end, are at 16 n";
 constexpr size_t max_nesting = 256;
 
 class Checker {
@@ -63,14 +66,20 @@ class Checker {
     if (!is_name(name) || text(1) != "{") refuse("a struct is declared as struct name { ... };");
     ++at_;
     const size_t end = partner();
+    Layouts::Layout layout;
     for (++at_; at_ < end;) {
       if (!is_type_here()) refuse("no type that a struct may hold");
+      const Layouts::Layout type = layouts_.of(text());
       if (is_pointer_behind()) refuse(no_pointers);
       if (with_bool_.contains(text())) with_bool_.insert(name);
       do {
         ++at_;
         if (!is_name(text())) refuse("a struct holds variables");
-        ++at_;
+        Layouts::Layout member = type;
+        for (size_t at = ++at_; context_.text(at) == "["; at = context_.partners[at] + 1) {
+          Layouts::repeat(member, context_.partners[at] == at + 2 ? context_.text(at + 1) : std::string_view());
+        }
+        Layouts::add(layout, member);
         read_sides();
       } while (text() == ",");
       expect(";", "a struct holds variables without values of their own, and no functions");
@@ -78,6 +87,7 @@ class Checker {
     if (text(1) != ";") refuse(context_.place == Place::helper && !is_in_function_ ? no_globals : "';' belongs here");
     at_ += 2;
     context_.structs.insert(name);
+    if (!is_in_function_) layouts_.finish(name, layout);  // buffers hold no others
   }
 
   /// "PIANOLA_FN type name(type name, const type name) { ... }"
@@ -129,6 +139,7 @@ class Checker {
     context_.names.open();
     for (const std::string_view number : thread_numbers) context_.names.declare(number, Owner::nobody);
     context_.may_alias = false;
+    context_.not_atomic.clear();
     if (passes("@@args")) {
       while (at_ < context_.tokens.size() && text() != "@@body") read_entry();
     }
@@ -150,17 +161,16 @@ class Checker {
     ++at_;
     if (text() != "(") return;
     const size_t end = partner();
+    std::string_view type;
     for (size_t commas = kind.ends_with("_AT") ? 3 : 1; commas > 0 && at_ < end; ++at_) {
+      if (text() != ",") type = text();
       if (text() == ",") --commas;
       if (with_bool_.contains(text())) refuse("a bool in memory has 4 bytes for GLSL and 1 elsewhere");
+      if (layouts_.of(text()).differs) refuse(other_layout);
     }
-    const bool is_written = kind == "OUT" || kind == "INOUT" || kind == "OUT_AT" || kind == "INOUT_AT";
-    const Owner owner = is_written || kind == "SHARED" ? Owner::memory
-                        : kind == "PRV"                ? Owner::own
-                        : kind == "PRVA"               ? Owner::own_array
-                                                       : Owner::nobody;
     if (is_number_name(text())) refuse(numbers_name);
-    if (at_ < end) context_.names.declare(text(), owner);
+    if (is_type(type) && type != "int" && type != "uint") context_.not_atomic.insert(text());
+    if (at_ < end) context_.names.declare(text(), owner_of(kind));
     at_ = end + 1;
   }
 
@@ -346,19 +356,7 @@ class Checker {
     }
   }
 
-  /// Past all brackets to one of these characters.
-  void skip_to(std::string_view ends) {
-    for (;; ++at_) {
-      const std::string_view word = text();
-      if (word == "(" || word == "[" || word == "{") {
-        at_ = partner();
-      } else if (word.size() == 1 && ends.find(word) != std::string_view::npos) {
-        return;
-      } else if (word.empty() || word == ")" || word == "]" || word == "}" || word == "@@endphase" || word == "@@end") {
-        refuse("a statement is not complete here");
-      }
-    }
-  }
+  void skip_to(std::string_view ends) { at_ = end_of_expression(context_, at_, ends); }
 
   void read_expression(std::string_view end) {
     const size_t first = at_;
@@ -373,6 +371,7 @@ class Checker {
   int loops_ = 0;  ///< and switches that are open here, of those inside the phase
   int switches_ = 0;
   size_t nesting_ = 0;
+  Layouts layouts_;
   std::set<std::string_view> with_bool_ = {"bool"};  ///< types that are a bool or hold one
 };
 

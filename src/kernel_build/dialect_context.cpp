@@ -60,6 +60,25 @@ std::vector<size_t> partners_of(const std::vector<Token>& tokens) {
   return partners;
 }
 
+Owner owner_of(std::string_view kind) {
+  const bool is_written = kind == "OUT" || kind == "INOUT" || kind == "OUT_AT" || kind == "INOUT_AT";
+  if (is_written || kind == "SHARED") return Owner::memory;
+  return kind == "PRV" ? Owner::own : kind == "PRVA" ? Owner::own_array : Owner::nobody;
+}
+
+size_t end_of_expression(const Context& context, size_t at, std::string_view ends) {
+  for (;; ++at) {
+    const std::string_view word = context.text(at);
+    if (word == "(" || word == "[" || word == "{") {
+      at = context.partners[at];
+    } else if (word.size() == 1 && ends.find(word) != std::string_view::npos) {
+      return at;
+    } else if (word.empty() || word == ")" || word == "]" || word == "}" || word == "@@endphase" || word == "@@end") {
+      throw Refusal{.at = std::min(at, context.tokens.size() - 1), .reason = "a statement is not complete here"};
+    }
+  }
+}
+
 bool is_name(std::string_view word) {
   if (word.empty() || !is_of_name(word[0]) || (word[0] >= '0' && word[0] <= '9')) return false;
   return !std::ranges::binary_search(statement_words, word);

@@ -35,6 +35,9 @@ enum class Owner {
   nobody,     ///< only read: IN, VAL, VALA, and the numbers of threads and workgroups
 };
 
+/// By the word that declares an argument of a kernel, such as IN.
+Owner owner_of(std::string_view kind);
+
 /// Names by block.
 class Names {
  public:
@@ -55,7 +58,8 @@ struct Context {
   std::set<std::string_view> structs;
   Names names;
   Place place = Place::helper;
-  bool may_alias = false;  ///< the kernel's buffers
+  bool may_alias = false;                 ///< the kernel's buffers
+  std::set<std::string_view> not_atomic;  ///< of the kernel's arguments, those of other types than int and uint
 
   /// Empty behind the end.
   std::string_view text(size_t at) const { return at < tokens.size() ? tokens[at].text : std::string_view(); }
@@ -64,6 +68,9 @@ struct Context {
 
 /// Brackets of each kind close in order, and lie less than 256 deep, as clang wants it. Throws Refusal.
 std::vector<size_t> partners_of(const std::vector<Token>& tokens);
+
+/// Past all brackets, where one of these characters is. Throws Refusal.
+size_t end_of_expression(const Context& context, size_t at, std::string_view ends);
 
 /// Letters, digits and underscores, not begun by a digit; no word of a statement.
 bool is_name(std::string_view word);

@@ -50,6 +50,7 @@ class Expression {
       check_own(at);
       check_changes(at);
     }
+    check_chain();
   }
 
  private:
@@ -61,8 +62,17 @@ class Expression {
 
   /// A comma outside brackets ends a piece, which is computed before the next one.
   void start_piece(size_t at) {
+    check_chain();
     piece_ = at;
+    chain_.clear();
+    chain_end_ = at;
     piece_end_ = end_of_part(at, last_) + 1;
+  }
+  /// Of "v[0] = v[1] = 0.0f" each is set behind the next one.
+  void check_chain() const {
+    for (const size_t name : chain_) {
+      if (name != *chain_.begin()) check_order(name);
+    }
   }
   size_t end_of_part(size_t at, size_t last) const {
     while (at < last && text(at) != ",") at = is_opening(at) ? partner(at) + 1 : at + 1;
@@ -112,13 +122,16 @@ class Expression {
     }
   }
 
-  void check_changes(size_t at) const {
+  void check_changes(size_t at) {
     const std::string_view word = text(at);
     if (word.starts_with("PIANOLA_ATOMIC_")) return check_atomic(at);
     if (is_assignment(word)) {
-      Changed changed = value_before(at);
-      changed.last = piece_end_ - 1;
-      return check_change(at, changed);
+      const Changed changed = value_before(at);
+      if (changed.first != chain_end_) return check_change(at, changed);
+      check_variable(at, changed);
+      chain_.insert(changed.name);
+      chain_end_ = word == "=" ? at + 1 : no_token;
+      return;
     }
     if (word != "++" && word != "--") return;
     if (!ends_value(before(at))) return check_change(at, value_behind(at));
@@ -134,16 +147,23 @@ class Expression {
     if (context_.names.find(text(changed.name)) != Owner::memory) {
       throw Refusal{.at = changed.name, .reason = "atomics are for buffers that are written and for SHARED"};
     }
+    if (context_.not_atomic.contains(text(changed.name))) {
+      throw Refusal{.at = changed.name, .reason = "atomics are for int and uint"};
+    }
   }
 
   void check_change(size_t at, Changed changed) const {
+    check_variable(at, changed);
+    if (changed.first != piece_ || changed.last != piece_end_ - 1) check_order(changed.name);
+  }
+
+  void check_variable(size_t at, Changed changed) const {
     if (changed.name == no_token) {
       throw Refusal{.at = at, .reason = "what changes must be a variable, an element or a member of one"};
     }
     const auto owner = context_.names.find(text(changed.name));
     const std::string_view reason = owner ? reason_against(*owner, changed) : "no variable of that name is known here";
     if (!reason.empty()) throw Refusal{.at = changed.name, .reason = reason};
-    if (changed.first != piece_ || changed.last != piece_end_ - 1) check_order(changed.name);
   }
 
   /// Languages do not agree on what of a statement comes first, so that a change inside it must not meet another use.
@@ -154,6 +174,7 @@ class Expression {
     }
     for (size_t at = piece_; at < piece_end_; ++at) {
       if (at == changed || text(at) != name || before(at) == ".") continue;
+      if (chain_.contains(changed) && chain_.contains(at)) continue;
       throw Refusal{.at = changed,
                     .reason =
                         "used elsewhere in the statement, before or after the change, which depends on the "
@@ -245,6 +266,8 @@ class Expression {
   size_t last_;
   size_t piece_ = 0;  ///< the piece that is read, and behind its comma
   size_t piece_end_ = 0;
+  std::set<size_t> chain_;  ///< names in "v[0] = v[1] = " at the start of the piece, and behind it
+  size_t chain_end_ = 0;
 };
 
 }  // namespace

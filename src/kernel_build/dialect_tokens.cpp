@@ -151,6 +151,22 @@ std::string_view reason_against_number(std::string_view number, std::string_view
   return "without f it is a double for some targets and a float for others";
 }
 
+constexpr std::string_view pragma = "#pragma";
+
+/// Whether a line of the preprocessor, such as "# pragma unroll", leaves the meaning of others as it is.
+bool is_harmless(std::string_view line) {
+  const auto passes = [&](std::string_view word) {
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    if (!line.starts_with(word) || (line.size() > word.size() && is_of_name(line[word.size()]))) return false;
+    line.remove_prefix(word.size());
+    return true;
+  };
+  line.remove_prefix(1);
+  if (!passes("pragma")) return true;
+  if (passes("once") || passes("unroll") || passes("nounroll")) return true;
+  return (passes("clang") || passes("GCC")) && (passes("loop") || passes("diagnostic"));
+}
+
 }  // namespace
 
 std::optional<LineMarker> read_marker(std::string_view line) {
@@ -175,7 +191,10 @@ std::vector<Token> tokens_of(std::string_view text) {
       file = marker->file;
       continue;
     }
-    if (rest.starts_with("#")) rest = {};
+    if (rest.starts_with("#")) {
+      if (!is_harmless(rest)) tokens.push_back({.text = pragma, .line = line, .file = file});
+      rest = {};
+    }
     while (!rest.empty()) {
       const size_t blank = rest.find_first_not_of(" \t\r");
       if (blank == std::string_view::npos) break;
@@ -209,6 +228,7 @@ std::string_view reason_against(const std::vector<Token>& tokens, size_t at) {
   if (word == "->" || (is_type(word) && (text(1) == "*" || text(1) == "&"))) {
     return "pointers and references are not part of the dialect";
   }
+  if (word == pragma) return "of pragmas, only those for loops and warnings are part of the dialect";
   if (std::ranges::find(digraphs, word) != digraphs.end()) return "write brackets as [ ] { }";
   if (word == "::") return "names of other scopes are not part of the dialect";
   if (word == "\"" || word == "'") return "characters and text are not part of the dialect";

@@ -82,15 +82,21 @@ uint64_t size_of(const Module& module, uint32_t id, const Type& type) {
     const auto found = module.sizes.find(i < type.operands.size() ? type.operands[i] : 0);
     return found == module.sizes.end() ? 0 : found->second;
   };
+  // From one element of an array to the next, with what fills them up.
+  const auto element_size = [&]() -> uint64_t {
+    const auto own = module.decorations.find(id);
+    const bool has_stride = own != module.decorations.end() && own->second.contains(array_stride);
+    return has_stride ? own->second.at(array_stride) : size_at(0);
+  };
   switch (type.op) {
     case op_type_int:
     case op_type_float: return type.operands.empty() ? 0 : type.operands[0] / 8;
     case op_type_vector: return type.operands.size() < 2 ? 0 : size_at(0) * type.operands[1];
     case op_type_array: {
       const auto count = module.constants.find(type.operands.size() < 2 ? 0 : type.operands[1]);
-      return count == module.constants.end() ? 0 : size_at(0) * count->second;
+      return count == module.constants.end() ? 0 : element_size() * count->second;
     }
-    case op_type_runtime_array: return size_at(0);
+    case op_type_runtime_array: return element_size();
     case op_type_struct: {
       uint64_t end = 0;
       const auto members = module.member_decorations.find(id);

@@ -290,6 +290,58 @@ TEST(KernelDialectCheck, WhatAStatementChangesOnTheWayItNamesOnce) {
       "y", 5);
 }
 
+TEST(KernelDialectCheck, StructsInBuffersLieTheSameEverywhere) {
+  const auto taking = [](const std::string& structs) {
+    return "# 2 \"user.k\"\n" + structs + "\n@@kernel k @@args IN_AT(0, 1, S, x) @@body @@end\n";
+  };
+  for (const char* structs :
+       {"struct S { float a; float4 b; };", "struct S { float4 a; float b; };", "struct S { uint4 a[2]; u8 b; };",
+        "struct In { float4 v; float w; }; struct S { In a[2]; };", "struct S { float a[3], b; uint c; float4 d; };",
+        "struct In { float4 v; }; struct S { uint a; In b; };", "struct S { float a[2 * 2]; float4 b; };",
+        "struct S { float a[n]; float4 b; };", "struct S { uint4 a[0x10]; half b[4][3]; };"}) {
+    expect_refused(taking(structs), "S", 3);
+  }
+  for (const char* structs :
+       {"struct S { float4 a; float b, c[2]; uint d; };", "struct S { u8 a; i16 b; float c; half d; };",
+        "struct In { float4 v; float w[4]; }; struct S { In a[m]; uint4 b; };",
+        "struct S { half a[0x4][2]; uint4 b; };", "struct S { float a[n]; u8 b[3]; };",
+        "struct S { float a[4u]; float4 b; };"}) {
+    expect_fine(taking(structs));
+  }
+  // Another one of that name, which no buffer holds.
+  const std::string local = "# 2 \"user.k\"\nPIANOLA_FN float f() { struct S { float4 a; float b; }; return 1.0f; }\n";
+  expect_fine(local + taking("struct S { float a; };"));
+  expect_fine(taking("struct S { float a; }; struct Other { float4 a; float b; };"));
+}
+
+TEST(KernelDialectCheck, PragmasThatMoveMembersAreRefused) {
+  for (const char* pragma :
+       {"#pragma pack(1)", "# pragma pack(push, 2)", "#pragma clang attribute push(x)", "#pragma ms_struct on"}) {
+    expect_refused("# 2 \"user.k\"\n" + std::string(pragma) + "\nstruct S { u8 a; float b; };\n", "#pragma", 2);
+  }
+  expect_fine("# 2 \"user.k\"\n#pragma unroll\n#pragma clang loop unroll(full)\n#pragma once\n");
+}
+
+TEST(KernelDialectCheck, AtomicsAreForInt) {
+  const auto adding = [](const std::string& entry) {
+    return "# 2 \"user.k\"\n@@kernel k @@args " + entry +
+           " @@body\n@@phase do { if (true) { PIANOLA_ATOMIC_ADD(x, 0u, 1u); } } while (false); @@endphase @@end\n";
+  };
+  for (const char* entry : {"INOUT(float, x)", "SHARED(float, x, 64)", "INOUT_AT(0, 1, u16, x)", "INOUT(uint4, x)"}) {
+    expect_refused(adding(entry), "x", 3);
+  }
+  expect_fine(adding("INOUT(float, y), INOUT(uint, x)") + adding("INOUT_AT(0, 1, int, x)"));
+  expect_fine(adding("IN(float, y), SHARED(int, x, 64)"));
+}
+
+TEST(KernelDialectCheck, ElementsOfOneArrayAreSetInARow) {
+  expect_fine(kernel("x[0] = x[1] = (x)[2] = 0u; @@item pair[0] = @@item pair[1] = m; x[2] = x[3] += 1u;"));
+  for (const char* statement : {"x[x[1]] = x[1] = 0u;", "x[0] += x[0] = 1u;", "x[0] = m + (x[0] = 1u);",
+                                "x[0] = x[1] = x[1] + 1u;", "x[0] = x[1] = x[2]++;", "x[0] = (x[1] = 0u);"}) {
+    expect_refused(kernel(statement), "x", 5);
+  }
+}
+
 TEST(KernelDialectCheck, PointersAndReferencesAreRefused) {
   expect_refused(kernel("uint* at = x;"), "uint", 5);
   expect_refused("# 4 \"user.k\"\nPIANOLA_FN float f(const float& x) { return x; }\n", "float", 4);

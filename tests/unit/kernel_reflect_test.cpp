@@ -170,6 +170,37 @@ TEST(KernelReflectSpirv, StructsInStructsTakeNoTime) {
   EXPECT_EQ(found->front().bindings->front().element_size, 4U);
 }
 
+TEST(KernelReflectSpirv, ElementsOfBuffersReachToTheNextOne) {
+  // struct In { float4 v; float w; }, In at strides of 32, twice in a struct, of which a buffer has an array.
+  std::vector<uint32_t> words = {0x07230203, 0x00010300, 0, 100, 0, 4U << 16U | 15U, 5, 1, 0};
+  const auto add = [&](uint32_t instruction, std::vector<uint32_t> operands) {
+    words.push_back(static_cast<uint32_t>(operands.size() + 1) << 16U | instruction);
+    words.insert(words.end(), operands.begin(), operands.end());
+  };
+  add(72, {12, 1, 35, 16});
+  add(71, {14, 6, 32});
+  add(71, {16, 6, 80});
+  add(72, {15, 1, 35, 64});
+  add(22, {10, 32});
+  add(23, {11, 10, 4});
+  add(30, {12, 11, 10});
+  add(21, {20, 32, 0});
+  add(43, {20, 21, 2});
+  add(28, {14, 12, 21});
+  add(30, {15, 14, 10});
+  add(29, {16, 15});
+  add(30, {17, 16});
+  add(32, {18, 12, 17});
+  add(59, {18, 30, 12});
+  add(32, {19, 12, 15});
+  add(59, {19, 31, 12});
+  const auto found = reflect_spirv(std::as_bytes(std::span(words)));
+  ASSERT_TRUE(found) << to_string(found.error());
+  ASSERT_EQ(found->front().bindings->size(), 2U);
+  EXPECT_EQ(found->front().bindings->at(0).element_size, 80U);
+  EXPECT_EQ(found->front().bindings->at(1).element_size, 68U);
+}
+
 /// One object of each format, small ones first; a cubin is made by hand.
 std::vector<std::pair<ObjectFormat, Bytes>> one_of_each() {
   static const auto library = KernelLibrary::from_bytes(dialect_kernel_image());
