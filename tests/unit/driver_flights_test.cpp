@@ -4,21 +4,13 @@
 #include <chrono>
 #include <thread>
 
-#include "driver_fixture.hpp"
+#include "driver_gate.hpp"
 #include "pianola/interop/cuda.hpp"
 
 namespace pianola::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-std::atomic<bool> gate_is_open{true};
-
-/// add_value once the gate is open.
-void gated_add(const pianola_host_launch* launch) {
-  while (!gate_is_open) std::this_thread::sleep_for(100us);
-  add_value(launch);
-}
 
 class DriverFlightsThreads : public DriverTest {
  protected:
@@ -246,27 +238,32 @@ TEST_F(DriverFlightsThreads, TheLastHandleOfAQueueMayGoWithOneOfItsJobs) {
     if (launched++ == 0) return add_value(launch);
     gated_add(launch);
   });
-  void* const stream = interop::cuda::native_stream(device.queue(3)).value();
-  const Graph graph = increment();
-  const Buffer x = make_buffer(std::vector<uint32_t>(64)), y = make_buffer(std::vector<uint32_t>(64));
-  Queue queue = interop::cuda::import_queue(device, stream).value();
-  gate_is_open = false;
-  Submission one, two;
   {
-    const auto owner = std::make_shared<std::pair<Buffer, Queue>>(x, queue);
-    const Buffer held = Buffer::import(device, {.pointer = x.native_pointer(), .size = 256, .owner = owner}).value();
-    one = queue.submit(graph, {.bindings = {{"x", held}, {"y", y}}}).value();
-    two = queue.submit(graph, {.bindings = {{"x", x}, {"y", y}}}).value();
+    void* const stream = interop::cuda::native_stream(device.queue(3)).value();
+    const Graph graph = increment();
+    const Buffer x = make_buffer(std::vector<uint32_t>(64)), y = make_buffer(std::vector<uint32_t>(64));
+    Queue queue = interop::cuda::import_queue(device, stream).value();
+    gate_is_open = false;
+    Submission one, two;
+    {
+      const auto owner = std::make_shared<std::pair<Buffer, Queue>>(x, queue);
+      const Buffer held = Buffer::import(device, {.pointer = x.native_pointer(), .size = 256, .owner = owner}).value();
+      one = queue.submit(graph, {.bindings = {{"x", held}, {"y", y}}}).value();
+      two = queue.submit(graph, {.bindings = {{"x", x}, {"y", y}}}).value();
+    }
+    queue = {};
+    std::thread opens([] {
+      std::this_thread::sleep_for(50ms);
+      gate_is_open = true;
+    });
+    EXPECT_TRUE(one.wait());
+    EXPECT_TRUE(two.wait());
+    opens.join();
+    EXPECT_EQ(read(x), std::vector<uint32_t>(64, 2));
   }
-  queue = {};
-  std::thread opens([] {
-    std::this_thread::sleep_for(50ms);
-    gate_is_open = true;
-  });
-  EXPECT_TRUE(one.wait());
-  EXPECT_TRUE(two.wait());
-  opens.join();
-  EXPECT_EQ(read(x), std::vector<uint32_t>(64, 2));
+  device = {};
+  // The queue's thread ends by itself, a little later.
+  for (int i = 0; i < 5000 && sim.live_objects() != 0; ++i) std::this_thread::sleep_for(1ms);
 }
 
 TEST_F(DriverFlightsThreads, EverySubmissionOfALostDeviceFails) {

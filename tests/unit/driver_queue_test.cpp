@@ -6,20 +6,12 @@
 #include <thread>
 
 #include "backend/completion.hpp"
-#include "driver_fixture.hpp"
+#include "driver_gate.hpp"
 
 namespace pianola::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-std::atomic<bool> gate_is_open{true};
-
-/// add_value once the gate is open.
-void gated_add(const pianola_host_launch* launch) {
-  while (!gate_is_open) std::this_thread::sleep_for(100us);
-  add_value(launch);
-}
 
 class DriverQueuesThreads : public ::testing::TestWithParam<Face> {
  protected:
@@ -141,7 +133,7 @@ TEST_P(DriverQueuesThreads, AWaiterThatCannotBeLaunchedDoesNotFailWhatItWaitsFor
   ASSERT_EQ(error_of(submit(1, two)), Errc{}) << "what the queue makes once is there";
   Semaphore turn;
   Submission first, second;
-  // The waiter is submitted on a thread of its own, as it waits for the first one if it fails.
+  // The waiter is submitted on a thread of its own, since the call that restores its context may be the one that fails.
   const auto run = [&](const std::function<void()>& begin) {
     turn = semaphore();
     gate_is_open = false;

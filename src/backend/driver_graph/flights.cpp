@@ -75,15 +75,6 @@ Result<std::list<Flight>> Flights::take() {
   return taken;
 }
 
-void Flights::put_back(std::list<Flight> flight) {
-  flight.front().promises.reset();
-  flight.front().in_use.reset();
-  flight.front().timeline.reset();
-  flight.front().error.reset();
-  const std::lock_guard lock(mutex_);
-  spare_.splice(spare_.end(), flight);
-}
-
 void Flights::promise(const std::vector<SemaphoreValue>& signals, Event event) noexcept {
   if (signals.empty()) return;
   try {

@@ -52,8 +52,6 @@ class Flights final : public Progress, public std::enable_shared_from_this<Fligh
 
   /// One flight with an event that nobody looks at. The device is current. Starts the queue's thread.
   Result<std::list<Flight>> take();
-  /// Gives back a flight that was not launched.
-  void put_back(std::list<Flight> flight);
   /// A job that has failed before the device had it: it completes in its turn, and after its promises. Gives the job
   /// and the error back if there is nothing to come after, or no memory.
   std::optional<Error> launch_failed(backend::Job& job, std::vector<Promise> promises,
