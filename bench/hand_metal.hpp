@@ -35,7 +35,7 @@ class HandMetal {
   static std::unique_ptr<HandMetal> make(const pianola::Device& device, std::string_view source,
                                          const std::vector<pianola::Buffer>& buffers);
   ~HandMetal();
-  /// Encodes the list into a new command buffer and commits it.
+  /// Encodes the list into new command buffers and commits each once it is full.
   bool submit(MetalList list);
   /// For the last one submitted, if there is one.
   bool wait();

@@ -14,6 +14,7 @@ namespace bench {
 namespace {
 
 constexpr uint64_t piece = 1024;
+constexpr uint32_t per_command_buffer = 512;  ///< so that the device starts early
 constexpr NSUInteger constants_index = 30;
 
 id<MTLComputePipelineState> make_pipeline(id<MTLDevice> device, id<MTLFunction> function) {
@@ -34,10 +35,11 @@ struct HandMetal::Objects {
   ~Objects();
   bool make(id<MTLDevice> device, std::string_view source);
   bool make_arguments(id<MTLDevice> device);
-  void encode(MetalList list, id<MTLCommandBuffer> commands) const;
-  void dispatches(id<MTLComputeCommandEncoder> encoder) const;
-  void pipelines(id<MTLComputeCommandEncoder> encoder) const;
-  void transfers(id<MTLBlitCommandEncoder> encoder) const;
+  /// The commands from `first` on that one command buffer takes.
+  void encode(MetalList list, id<MTLCommandBuffer> commands, uint32_t first) const;
+  void dispatches(id<MTLComputeCommandEncoder> encoder, uint32_t first) const;
+  void pipelines(id<MTLComputeCommandEncoder> encoder, uint32_t first) const;
+  void transfers(id<MTLBlitCommandEncoder> encoder, uint32_t first) const;
   void switches(id<MTLCommandBuffer> commands) const;
   void sums(id<MTLComputeCommandEncoder> encoder) const;
 };
@@ -77,22 +79,22 @@ bool HandMetal::Objects::make_arguments(id<MTLDevice> device) {
   return true;
 }
 
-void HandMetal::Objects::dispatches(id<MTLComputeCommandEncoder> encoder) const {
+void HandMetal::Objects::dispatches(id<MTLComputeCommandEncoder> encoder, uint32_t first) const {
   [encoder setComputePipelineState:scale];
   [encoder setBuffer:buffers[0] offset:0 atIndex:0];
-  for (uint32_t i = 0; i < metal_commands; ++i) {
-    if (i != 0 && i % 32 == 0) [encoder memoryBarrierWithResources:buffers.data() count:1];
-    if (i != 0) [encoder setBufferOffset:i % 32 * piece atIndex:0];
+  for (uint32_t i = first; i < first + per_command_buffer; ++i) {
+    if (i != first && i % 32 == 0) [encoder memoryBarrierWithResources:buffers.data() count:1];
+    if (i != first) [encoder setBufferOffset:i % 32 * piece atIndex:0];
     const std::array<uint32_t, 4> constants = {i};
     [encoder setBytes:constants.data() length:sizeof constants atIndex:constants_index];
     [encoder dispatchThreadgroups:MTLSizeMake(4, 1, 1) threadsPerThreadgroup:MTLSizeMake(64, 1, 1)];
   }
 }
 
-void HandMetal::Objects::pipelines(id<MTLComputeCommandEncoder> encoder) const {
-  for (uint32_t wave = 0; wave < metal_commands / 8; ++wave) {
+void HandMetal::Objects::pipelines(id<MTLComputeCommandEncoder> encoder, uint32_t first) const {
+  for (uint32_t wave = first / 8; wave < (first + per_command_buffer) / 8; ++wave) {
     const uint32_t from = wave / 2 % 2 * 8, to = 8 - from;
-    if (wave != 0) {
+    if (wave != first / 8) {
       const uint32_t written = wave % 2 == 1 ? to : from;
       [encoder memoryBarrierWithResources:buffers.data() + written count:8];
     }
@@ -113,8 +115,8 @@ void HandMetal::Objects::pipelines(id<MTLComputeCommandEncoder> encoder) const {
   }
 }
 
-void HandMetal::Objects::transfers(id<MTLBlitCommandEncoder> encoder) const {
-  for (uint32_t i = 0; i < metal_commands / 2; ++i) {
+void HandMetal::Objects::transfers(id<MTLBlitCommandEncoder> encoder, uint32_t first) const {
+  for (uint32_t i = first / 2; i < (first + per_command_buffer) / 2; ++i) {
     const uint64_t at = i % 32 * piece;
     [encoder fillBuffer:buffers[0] range:NSMakeRange(at, piece) value:static_cast<uint8_t>(i)];
     [encoder copyFromBuffer:buffers[1] sourceOffset:at toBuffer:buffers[2] destinationOffset:at size:piece];
@@ -122,7 +124,7 @@ void HandMetal::Objects::transfers(id<MTLBlitCommandEncoder> encoder) const {
 }
 
 void HandMetal::Objects::switches(id<MTLCommandBuffer> commands) const {
-  for (uint32_t round = 0; round < metal_commands / 64; ++round) {
+  for (uint32_t round = 0; round < per_command_buffer / 64; ++round) {
     id<MTLComputeCommandEncoder> compute = [commands computeCommandEncoderWithDispatchType:MTLDispatchTypeConcurrent];
     [compute setComputePipelineState:scale];
     for (uint32_t i = 0; i < 32; ++i) {
@@ -148,7 +150,7 @@ void HandMetal::Objects::sums(id<MTLComputeCommandEncoder> encoder) const {
   [encoder setComputePipelineState:sum];
   [encoder useResources:buffers.data() count:32 usage:MTLResourceUsageRead];
   [encoder useResources:buffers.data() + 32 count:8 usage:MTLResourceUsageWrite];
-  for (uint32_t i = 0; i < metal_commands; ++i) {
+  for (uint32_t i = 0; i < per_command_buffer; ++i) {
     if (i != 0 && i % 8 == 0) [encoder memoryBarrierWithResources:buffers.data() + 32 count:8];
     const std::array<uint32_t, 4> constants = {64};
     [encoder setBuffer:arguments[i % 8] offset:0 atIndex:0];
@@ -157,16 +159,16 @@ void HandMetal::Objects::sums(id<MTLComputeCommandEncoder> encoder) const {
   }
 }
 
-void HandMetal::Objects::encode(MetalList list, id<MTLCommandBuffer> commands) const {
+void HandMetal::Objects::encode(MetalList list, id<MTLCommandBuffer> commands, uint32_t first) const {
   if (list == MetalList::switches) return switches(commands);
   if (list == MetalList::transfers) {
     id<MTLBlitCommandEncoder> blit = [commands blitCommandEncoder];
-    transfers(blit);
+    transfers(blit, first);
     return [blit endEncoding];
   }
   id<MTLComputeCommandEncoder> compute = [commands computeCommandEncoderWithDispatchType:MTLDispatchTypeConcurrent];
-  if (list == MetalList::dispatches) dispatches(compute);
-  if (list == MetalList::pipelines) pipelines(compute);
+  if (list == MetalList::dispatches) dispatches(compute, first);
+  if (list == MetalList::pipelines) pipelines(compute, first);
   if (list == MetalList::arguments) sums(compute);
   [compute endEncoding];
 }
@@ -189,14 +191,16 @@ std::unique_ptr<HandMetal> HandMetal::make(const pianola::Device& device, std::s
 
 bool HandMetal::submit(MetalList list) {
   @autoreleasepool {
-    id<MTLCommandBuffer> commands = [objects_->queue commandBufferWithUnretainedReferences];
-    objects_->encode(list, commands);
-    [commands addCompletedHandler:^(id<MTLCommandBuffer> done) {
-      (void)[done status];
-    }];
-    [commands commit];
-    [objects_->last release];
-    objects_->last = [commands retain];
+    for (uint32_t first = 0; first < metal_commands; first += per_command_buffer) {
+      id<MTLCommandBuffer> commands = [objects_->queue commandBufferWithUnretainedReferences];
+      objects_->encode(list, commands, first);
+      [commands addCompletedHandler:^(id<MTLCommandBuffer> done) {
+        (void)[done status];
+      }];
+      [commands commit];
+      [objects_->last release];
+      objects_->last = [commands retain];
+    }
   }
   return true;
 }
@@ -209,11 +213,16 @@ bool HandMetal::wait() {
 
 const char* HandMetal::totals(MetalList list) {
   switch (list) {
-    case MetalList::dispatches: return "metal: 1 encoders, 0 switches, 255 barriers, 0 blits, 8192 dispatches";
-    case MetalList::pipelines: return "metal: 1 encoders, 0 switches, 1023 barriers, 0 blits, 8192 dispatches";
-    case MetalList::transfers: return "metal: 1 encoders, 0 switches, 0 barriers, 8192 blits, 0 dispatches";
-    case MetalList::switches: return "metal: 256 encoders, 255 switches, 0 barriers, 4096 blits, 4096 dispatches";
-    case MetalList::arguments: return "metal: 1 encoders, 0 switches, 1023 barriers, 0 blits, 8192 dispatches";
+    case MetalList::dispatches:
+      return "metal: 16 command buffers, 16 encoders, 0 switches, 240 barriers, 0 blits, 8192 dispatches";
+    case MetalList::pipelines:
+      return "metal: 16 command buffers, 16 encoders, 0 switches, 1008 barriers, 0 blits, 8192 dispatches";
+    case MetalList::transfers:
+      return "metal: 16 command buffers, 16 encoders, 0 switches, 0 barriers, 8192 blits, 0 dispatches";
+    case MetalList::switches:
+      return "metal: 16 command buffers, 256 encoders, 240 switches, 0 barriers, 4096 blits, 4096 dispatches";
+    case MetalList::arguments:
+      return "metal: 16 command buffers, 16 encoders, 0 switches, 1008 barriers, 0 blits, 8192 dispatches";
   }
   return "";
 }

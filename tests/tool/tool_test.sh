@@ -94,7 +94,7 @@ run "a device's profile can be asked for" 0 . show plan diamond --device cpu
 # Where the build has Metal, what becomes of a plan there.
 if [ "$has_metal" = 1 ]; then
   run "devices names Metal" 0 '^metal +yes' devices
-  run "show plan for Metal counts encoders" 0 '^metal: 1 encoders, 0 switches, [0-9]+ barriers' show plan upscale --device metal
+  run "show plan for Metal counts encoders" 0 '^metal: 1 command buffers, 1 encoders, 0 switches, [0-9]+ barriers' show plan upscale --device metal
   run "show plan for Metal lists each encoder" 0 '^encoder 0: compute, .* dispatches' show plan decode --device metal
 fi
 run "bench prints a row a list" 0 '^decode +[0-9]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+$' bench decode --device cpu --quick

@@ -62,9 +62,10 @@ class MetalGolden : public testing::Test {
     const uint32_t encoders = counts.blit_encoders + counts.compute_encoders;
     const std::string text = graph->native_description();
     EXPECT_EQ(text.substr(text.find("metal: ")),
-              fmt::format("metal: {} encoders, {} switches, {} barriers, {} blits, {} dispatches, {} bytes staged\n",
-                          encoders, counts.switches, counts.barriers, counts.fills + counts.copies, counts.dispatches,
-                          staged));
+              fmt::format(
+                  "metal: 1 command buffers, {} encoders, {} switches, {} barriers, {} blits, {} dispatches, {} "
+                  "bytes staged\n",
+                  encoders, counts.switches, counts.barriers, counts.fills + counts.copies, counts.dispatches, staged));
     return {encoders, counts.switches, counts.barriers, counts.events, staged};
   }
 

@@ -62,8 +62,8 @@ TEST_F(MetalQueues, AWaitForWorkInFlightIsLeftToTheDevice) {
   EXPECT_FALSE(first.is_done() || second.is_done() || third.is_done());
   gate.open();
   EXPECT_TRUE(third.wait());
-  EXPECT_TRUE(first.is_done());
-  EXPECT_TRUE(second.is_done());
+  EXPECT_TRUE(first.wait());
+  EXPECT_TRUE(second.wait());
   EXPECT_EQ(turn.value(), 3U);
   EXPECT_EQ(steps(4), (std::vector<uint32_t>{3, 2, 1, 0}));
 }
@@ -78,7 +78,7 @@ TEST_F(MetalQueues, OnlyTheOldestJobOfAQueueIsWaitedForOnTheDevice) {
   sim_metal::reset_counts();
   gate.open();
   EXPECT_TRUE(third.wait());
-  EXPECT_TRUE(second.is_done());
+  EXPECT_TRUE(second.wait());
   EXPECT_LE(sim_metal::counts().command_buffers, 1U) << "the third, which may come once the first has completed";
   EXPECT_EQ(steps(3), (std::vector<uint32_t>{3, 2, 1}));
 }
@@ -161,7 +161,7 @@ TEST_F(MetalQueues, AnEmptyGraphEndsNoSoonerThanWhatItWaitsFor) {
   EXPECT_EQ(turn.value(), 0U);
   gate.open();
   EXPECT_TRUE(third.wait());
-  EXPECT_TRUE(second.is_done());
+  EXPECT_TRUE(second.wait());
   EXPECT_EQ(steps(2), (std::vector<uint32_t>{2, 1}));
 }
 

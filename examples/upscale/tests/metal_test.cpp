@@ -38,7 +38,7 @@ TEST(MetalUpscale, EveryNetworkIsOneEncoder) {
   for (const Shape shape : {Shape::small, Shape::medium, Shape::large}) {
     auto upscaler = make("metal", synthetic.network(shape), image);
     const std::string text = upscaler.graph().native_description();
-    EXPECT_NE(text.find("metal: 1 encoders, 0 switches"), std::string::npos) << text;
+    EXPECT_NE(text.find("metal: 1 command buffers, 1 encoders, 0 switches"), std::string::npos) << text;
     sim_metal::reset_counts();
     ASSERT_TRUE(upscaler.replay());
     const auto counts = sim_metal::counts();

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -104,17 +105,20 @@ class MetalExecutable final : public Executable {
   ArgumentBuffers last_;  ///< of last_bindings_
 };
 
-/// A job between commit and completion.
+/// A job between its turn and its completion.
 struct InFlight {
   Job job;
+  size_t command_buffers = 1;  ///< that it may take
   ArgumentBuffers argument_buffers;
   Ref<id<MTLBuffer>> checks;  ///< counts of indirect dispatches, or none
   std::vector<std::pair<SemaphoreValue, std::shared_ptr<const JobEnd>>> promises;  ///< that the device waits for
   std::shared_ptr<const JobEnd> end;                                               ///< what the device signals, or null
-  size_t missing = 2;        ///< being handed over, its own work, and the promises that are still open
-  bool is_launched = false;  ///< it has been handed over
+  size_t running = 0;        ///< command buffers that the device has
+  size_t unmet = 0;          ///< promises that are still open
+  bool is_launched = false;  ///< the device has all of it
   bool is_promised = false;
   std::optional<Error> error;
+  bool is_over() const { return is_launched && running == 0 && unmet == 0; }
 };
 
 /// What a queue shares with the completion handlers, which may outlive it.
@@ -129,16 +133,21 @@ class Flights : public std::enable_shared_from_this<Flights> {
   Result<std::shared_ptr<const JobEnd>> make_end();
   /// The flight is over no sooner than what `promise` promises, and fails with it. Errors: out_of_memory.
   Result<> follow(Flight flight, const SemaphoreValue& promise);
-  bool has_room();
+  bool has_room(size_t command_buffers);
   /// Metal's own call would block otherwise.
-  void wait_for_room();
-  /// The flight's work, or something that it waited for, has ended.
+  void wait_for_room(size_t command_buffers);
+  /// The device gets one more of the flight's command buffers.
+  void hand_over(Flight flight) noexcept;
+  /// One of them has ended.
   void land(Flight flight, std::optional<Error> error) noexcept;
-  /// The device has the flight's work, or there is none.
-  void launched(Flight flight) noexcept;
+  /// No more of them will come.
+  void launched(Flight flight, std::optional<Error> error) noexcept;
   void wait_until_empty();
 
  private:
+  bool is_room(size_t command_buffers) const;
+  void met(Flight flight, std::optional<Error> error) noexcept;
+  void note(InFlight& flight, std::optional<Error> error) noexcept;
   void settle(std::unique_lock<std::mutex>& lock) noexcept;
   void keep_spare(std::shared_ptr<const JobEnd> end) noexcept;
   void promise_first() noexcept;
@@ -146,6 +155,7 @@ class Flights : public std::enable_shared_from_this<Flights> {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::list<InFlight> flights_;
+  size_t command_buffers_ = 0;                             ///< of them all
   std::vector<std::shared_ptr<const JobEnd>> spare_ends_;  ///< of completed jobs
   bool is_landing_ = false;
   id<MTLDevice> device_;
@@ -164,7 +174,7 @@ class MetalQueue final : public CommandQueue {
  private:
   std::optional<Error> start(Job& job, std::optional<Error> failed);
   Result<> gather_promises(InFlight& flight);
-  Result<> prepare(InFlight& flight, id<MTLCommandBuffer>& commands);
+  Result<> launch(Flights::Flight flight);
   Result<> follow_promises(Flights::Flight flight);
 
   Ref<id<MTLCommandQueue>> queue_;
@@ -213,9 +223,11 @@ class MetalDevice final : public Device {
   std::vector<std::unique_ptr<MetalQueue>> queues_;
 };
 
-/// Encodes the program into the command buffer, with the flight's bindings and buffers. Errors: out_of_memory. After
-/// one the command buffer has no open encoder and is to be dropped.
-Result<> encode(id<MTLCommandBuffer> commands, const MetalExecutable& executable, const Bindings& bindings,
-                const InFlight& flight);
+/// Gives the command buffer to encode into from now on, or nil if there is none. Those before it are complete.
+using NextCommandBuffer = std::function<id<MTLCommandBuffer>()>;
+
+/// Encodes the program with the flight's bindings and buffers. Errors: out_of_memory. After one the last command buffer
+/// has no open encoder and is to be dropped.
+Result<> encode(const MetalExecutable& executable, const InFlight& flight, const NextCommandBuffer& next);
 
 }  // namespace pianola::backend::metal

@@ -42,6 +42,19 @@ void Emitter::add(Step::Kind kind, size_t index) {
   program_.steps.push_back({.kind = kind, .first = static_cast<uint32_t>(index), .count = 1, .group = node_->group});
 }
 
+/// For one more command. What follows a full command buffer is ordered after it as after another encoder.
+void Emitter::make_room() {
+  auto& buffers = program_.stats.command_buffers;
+  if (buffers == 0) buffers = 1;
+  if (in_buffer_ == commands_per_buffer_) {
+    program_.steps.push_back({.kind = Step::Kind::command_buffer});
+    ++buffers;
+    open_ = Open::none;
+    in_buffer_ = 0;
+  }
+  ++in_buffer_;
+}
+
 void Emitter::open(Open kind) {
   if (open_ == kind) return;
   const bool is_blit = kind == Open::blit;
@@ -81,6 +94,7 @@ void Emitter::flush_barrier() {
 
 void Emitter::node(const PlanNode& node, bool as_blit) {
   node_ = &node;
+  make_room();
   open(as_blit ? Open::blit : Open::compute);
   switch (node.command->op) {
     case Op::fill: return fill(as<Fill>(*node.command), as_blit);

@@ -19,8 +19,12 @@ namespace pianola::backend::metal {
 class Emitter {
  public:
   /// Counts of indirect dispatches are checked against `most_groups`, if given.
-  Emitter(Program& program, const Plan::Data& plan, const std::optional<std::array<uint32_t, 3>>& most_groups)
-      : program_(program), commands_(*plan.commands.data()), most_groups_(most_groups) {}
+  Emitter(Program& program, const Plan::Data& plan, const std::optional<std::array<uint32_t, 3>>& most_groups,
+          size_t commands_per_buffer)
+      : program_(program),
+        commands_(*plan.commands.data()),
+        most_groups_(most_groups),
+        commands_per_buffer_(commands_per_buffer) {}
 
   /// What follows waits for these ranges; none means everything.
   void sync(std::span<const Range> ranges);
@@ -29,6 +33,7 @@ class Emitter {
  private:
   enum class Open : uint8_t { none, blit, compute };
 
+  void make_room();
   void open(Open kind);
   void flush_barrier();
   void add(Step::Kind kind, size_t index);
@@ -54,6 +59,8 @@ class Emitter {
   Program& program_;
   const CommandBuffer::Data& commands_;
   std::optional<std::array<uint32_t, 3>> most_groups_;
+  size_t commands_per_buffer_;
+  size_t in_buffer_ = 0;  ///< commands of the command buffer so far
   Open open_ = Open::none;
   const PlanNode* node_ = nullptr;
   bool barrier_everything_ = false;

@@ -18,8 +18,7 @@ constexpr uint32_t none = UINT32_MAX;
 /// A failure is a null encoder and nothing else, so that the commands themselves carry no results about.
 class Encoding {
  public:
-  Encoding(id<MTLCommandBuffer> commands, const MetalExecutable& executable, const Bindings& bindings,
-           const InFlight& flight);
+  Encoding(const MetalExecutable& executable, const InFlight& flight, const NextCommandBuffer& next);
   ~Encoding() { end(); }
   Encoding(const Encoding&) = delete;
   Encoding& operator=(const Encoding&) = delete;
@@ -39,6 +38,7 @@ class Encoding {
     return {slot.buffer, slot.offset + place.offset};
   }
   void end();
+  bool next_buffer();
   bool open_blit(uint32_t group);
   bool open_compute(uint32_t group);
   void enter_group(id<MTLCommandEncoder> encoder, uint32_t group);
@@ -58,7 +58,8 @@ class Encoding {
   void use(const Argument& what);
   void use(id<MTLBuffer> buffer, MTLResourceUsage usage);
 
-  id<MTLCommandBuffer> commands_;
+  const NextCommandBuffer& next_;
+  id<MTLCommandBuffer> commands_ = nil;
   const MetalExecutable& x_;
   const Program& program_;
   const Bindings& bindings_;
@@ -78,14 +79,13 @@ class Encoding {
   std::vector<uint32_t> groups_;  ///< those open in the encoder
 };
 
-Encoding::Encoding(id<MTLCommandBuffer> commands, const MetalExecutable& executable, const Bindings& bindings,
-                   const InFlight& flight)
-    : commands_(commands), x_(executable), program_(executable.program), bindings_(bindings), flight_(flight) {
-  slots_.resize(own_slots + bindings.slots.size());
+Encoding::Encoding(const MetalExecutable& executable, const InFlight& flight, const NextCommandBuffer& next)
+    : next_(next), x_(executable), program_(executable.program), bindings_(*flight.job.bindings), flight_(flight) {
+  slots_.resize(own_slots + bindings_.slots.size());
   slots_[index_of(staging_slot)].bound = {executable.staging.get(), 0};
   slots_[index_of(checks_slot)].bound = {flight.checks.get(), 0};
-  for (size_t i = 0; i < bindings.slots.size(); ++i) {
-    const BoundSlot& slot = bindings.slots[i];
+  for (size_t i = 0; i < bindings_.slots.size(); ++i) {
+    const BoundSlot& slot = bindings_.slots[i];
     if (slot.memory == nullptr) continue;
     slots_[own_slots + i].bound = {static_cast<MetalMemory*>(slot.memory)->buffer(), slot.offset};
   }
@@ -140,14 +140,21 @@ void Encoding::enter_group(id<MTLCommandEncoder> encoder, uint32_t group) {
 }
 
 bool Encoding::run() {
-  bool is_good = true;
+  bool is_good = next_buffer();
   for (auto step = program_.steps.begin(); is_good && step != program_.steps.end(); ++step) is_good = run(*step);
   end();
   return is_good;
 }
 
+bool Encoding::next_buffer() {
+  end();
+  commands_ = next_();
+  return commands_ != nil;
+}
+
 bool Encoding::run(const Step& step) {
   switch (step.kind) {
+    case Step::Kind::command_buffer: return next_buffer();
     case Step::Kind::blit_encoder:
     case Step::Kind::compute_encoder: end(); return true;
     case Step::Kind::barrier: barrier(step); return true;
@@ -344,11 +351,10 @@ void Encoding::late(const LateBuiltin& what) {
 
 }  // namespace
 
-Result<> encode(id<MTLCommandBuffer> commands, const MetalExecutable& executable, const Bindings& bindings,
-                const InFlight& flight) {
-  Encoding encoding(commands, executable, bindings, flight);
+Result<> encode(const MetalExecutable& executable, const InFlight& flight, const NextCommandBuffer& next) {
+  Encoding encoding(executable, flight, next);
   if (encoding.run()) return {};
-  return call_error(Errc::out_of_memory, "commandEncoder", "no command encoder", nil);
+  return call_error(Errc::out_of_memory, "commandBuffer", "no command buffer or encoder", nil);
 }
 
 }  // namespace pianola::backend::metal

@@ -27,12 +27,13 @@ class Lowering {
         commands_(*plan_.commands.data()),
         waves_(waves_of(plan_)),
         target_(target),
-        emit_(program_, plan_, target.most_groups) {
+        emit_(program_, plan_, target.most_groups, commands_per_buffer()) {
     program_.plan = plan;
   }
   Result<Program> run();
 
  private:
+  size_t commands_per_buffer() const;
   bool is_aligned(const Range& range) const;
   Candidate candidate_of(const PlanNode& node) const;
   void lower_wave(size_t wave, const Grouping& grouping);
@@ -46,6 +47,11 @@ class Lowering {
   const Target& target_;
   Emitter emit_;
 };
+
+size_t Lowering::commands_per_buffer() const {
+  const size_t least = (waves_.order.size() + max_command_buffers - 1) / max_command_buffers;
+  return std::max<size_t>(least, target_.commands_per_buffer);
+}
 
 /// Whether a blit may write or read this range wherever its slot is bound.
 bool Lowering::is_aligned(const Range& range) const {

@@ -32,6 +32,11 @@ std::string to_string(const Program& program) {
   uint32_t index = 0;
   for (const Step& step : program.steps) {
     switch (step.kind) {
+      case Step::Kind::command_buffer:
+        if (tally.kind != nullptr) print(text, index++, tally);
+        tally = {};
+        text += "next command buffer\n";
+        break;
       case Step::Kind::blit_encoder:
       case Step::Kind::compute_encoder:
         if (tally.kind != nullptr) print(text, index++, tally);
@@ -49,8 +54,10 @@ std::string to_string(const Program& program) {
   if (tally.kind != nullptr) print(text, index, tally);
   const ProgramStats& s = program.stats;
   fmt::format_to(std::back_inserter(text),
-                 "metal: {} encoders, {} switches, {} barriers, {} blits, {} dispatches, {} bytes staged\n",
-                 s.blit_encoders + s.compute_encoders, s.switches, s.barriers, s.blits, s.dispatches, s.staged_bytes);
+                 "metal: {} command buffers, {} encoders, {} switches, {} barriers, {} blits, {} dispatches, {} bytes "
+                 "staged\n",
+                 s.command_buffers, s.blit_encoders + s.compute_encoders, s.switches, s.barriers, s.blits, s.dispatches,
+                 s.staged_bytes);
   return text;
 }
 

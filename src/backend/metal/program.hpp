@@ -93,6 +93,7 @@ struct LateBuiltin {
 
 struct Step {
   enum class Kind : uint8_t {
+    command_buffer,   ///< from here on another command buffer
     blit_encoder,     ///< from here on a blit encoder
     compute_encoder,  ///< from here on a compute encoder, a new one even after another
     barrier,          ///< of everything, or of [first, first + count) of Program::barrier_slots
@@ -107,9 +108,10 @@ struct Step {
 
 /// What a submission encodes, for descriptions and golden numbers. Dispatches without work still count.
 struct ProgramStats {
+  uint32_t command_buffers = 0;
   uint32_t blit_encoders = 0;
   uint32_t compute_encoders = 0;
-  uint32_t switches = 0;
+  uint32_t switches = 0;  ///< within a command buffer
   uint32_t barriers = 0;
   uint32_t blits = 0;
   uint32_t dispatches = 0;

@@ -15,14 +15,71 @@ namespace {
 /// Fewer than the Metal queue takes, so that making a command buffer never blocks.
 constexpr size_t max_in_flight = 128;
 constexpr NSUInteger command_buffers_of_queue = 256;
+static_assert(max_command_buffers <= max_in_flight);
+
+MetalExecutable& executable_of(const Job& job) {
+  return static_cast<MetalExecutable&>(*job.executable);
+}
+
+size_t command_buffers_of(const Job& job) {
+  return std::max(1U, executable_of(job).program.stats.command_buffers);
+}
 
 /// Called by Metal, through whose frames nothing may be thrown.
-std::optional<Error> error_of(id<MTLCommandBuffer> done, const InFlight& flight) noexcept {
+std::optional<Error> error_of(id<MTLCommandBuffer> done) noexcept {
   return guarded([&]() -> std::optional<Error> {
     if ([done status] == MTLCommandBufferStatusError) return command_buffer_error([done error]);
-    if (!flight.checks) return std::nullopt;
-    return static_cast<MetalExecutable&>(*flight.job.executable).failed_check(flight.checks.get());
+    return std::nullopt;
   });
+}
+
+std::optional<Error> error_of_counts(const InFlight& flight) noexcept {
+  return guarded([&] { return executable_of(flight.job).failed_check(flight.checks.get()); });
+}
+
+/// Hands a job's command buffers to the device, each as soon as it is encoded: the device starts on the first while the
+/// host encodes the next.
+class Launch {
+ public:
+  Launch(id<MTLCommandQueue> queue, std::shared_ptr<Flights> flights, Flights::Flight flight)
+      : queue_(queue), flights_(std::move(flights)), flight_(flight) {}
+  /// Commits the one before.
+  id<MTLCommandBuffer> next();
+  void commit_last();
+
+ private:
+  void commit();
+
+  id<MTLCommandQueue> queue_;
+  std::shared_ptr<Flights> flights_;
+  Flights::Flight flight_;
+  id<MTLCommandBuffer> open_ = nil;
+};
+
+id<MTLCommandBuffer> Launch::next() {
+  if (open_ != nil) commit();
+  open_ = [queue_ commandBufferWithUnretainedReferences];
+  for (const auto& [wait, end] : flight_->promises) {
+    // Work of this queue is ordered by the buffers that it shares.
+    if (end->queue != flights_.get()) [open_ encodeWaitForEvent:end->event.get() value:end->value];
+  }
+  return open_;
+}
+
+void Launch::commit_last() {
+  const JobEnd* end = flight_->end.get();
+  if (end != nullptr) [open_ encodeSignalEvent:end->event.get() value:end->value];
+  commit();
+}
+
+void Launch::commit() {
+  flights_->hand_over(flight_);
+  const auto flights = flights_;
+  const auto flight = flight_;
+  [open_ addCompletedHandler:^(id<MTLCommandBuffer> done) {
+    flights->land(flight, error_of(done));
+  }];
+  [open_ commit];
 }
 
 }  // namespace
@@ -35,6 +92,7 @@ Result<> Loss::check() const {
 Flights::Flight Flights::add(std::list<InFlight> flight) noexcept {
   const auto at = flight.begin();
   const std::lock_guard lock(mutex_);
+  command_buffers_ += at->command_buffers;
   flights_.splice(flights_.end(), flight);
   return at;
 }
@@ -42,19 +100,19 @@ Flights::Flight Flights::add(std::list<InFlight> flight) noexcept {
 Result<> Flights::follow(Flight flight, const SemaphoreValue& promise) {
   {
     const std::lock_guard lock(mutex_);
-    ++flight->missing;
+    ++flight->unmet;
   }
   auto followed = guarded([&]() -> Result<> {
-    const auto land_one = [self = shared_from_this(), flight](const std::optional<Error>& failure) {
-      self->land(flight, failure ? std::optional(copy_of(*failure)) : std::nullopt);
+    const auto on_end = [self = shared_from_this(), flight](const std::optional<Error>& failure) {
+      self->met(flight, failure ? std::optional(copy_of(*failure)) : std::nullopt);
     };
-    promise.semaphore.state()->when_reached(promise.value, land_one);
+    promise.semaphore.state()->when_reached(promise.value, on_end);
     return {};
   });
   if (!followed) {
     (void)guarded([&] { return promise.semaphore.state()->wait(promise.value, {}); });
     const std::lock_guard lock(mutex_);
-    --flight->missing;  // not to zero: its own work is missing
+    --flight->unmet;  // the flight is not over: it is still to be launched
   }
   return followed;
 }
@@ -74,28 +132,50 @@ Result<std::shared_ptr<const JobEnd>> Flights::make_end() {
   return std::make_shared<const JobEnd>(device_, this, std::move(event), 1);
 }
 
-bool Flights::has_room() {
-  const std::lock_guard lock(mutex_);
-  return flights_.size() < max_in_flight;
+bool Flights::is_room(size_t command_buffers) const {
+  return command_buffers_ + command_buffers <= max_in_flight;
 }
 
-void Flights::wait_for_room() {
+bool Flights::has_room(size_t command_buffers) {
+  const std::lock_guard lock(mutex_);
+  return is_room(command_buffers);
+}
+
+void Flights::wait_for_room(size_t command_buffers) {
   std::unique_lock lock(mutex_);
-  wake_.wait(lock, [this] { return flights_.size() < max_in_flight; });
+  wake_.wait(lock, [&] { return is_room(command_buffers); });
+}
+
+void Flights::hand_over(Flight flight) noexcept {
+  const std::lock_guard lock(mutex_);
+  ++flight->running;
+}
+
+/// Keeps the first error.
+void Flights::note(InFlight& flight, std::optional<Error> error) noexcept {
+  if (!error) return;
+  loss_.note(error->code);
+  if (!flight.error) flight.error = std::move(error);
 }
 
 void Flights::land(Flight flight, std::optional<Error> error) noexcept {
-  if (error) loss_.note(error->code);
   std::unique_lock lock(mutex_);
-  if (error && !flight->error) flight->error = std::move(error);
-  --flight->missing;
+  note(*flight, std::move(error));
+  --flight->running;
   settle(lock);
 }
 
-void Flights::launched(Flight flight) noexcept {
+void Flights::met(Flight flight, std::optional<Error> error) noexcept {
   std::unique_lock lock(mutex_);
+  note(*flight, std::move(error));
+  --flight->unmet;
+  settle(lock);
+}
+
+void Flights::launched(Flight flight, std::optional<Error> error) noexcept {
+  std::unique_lock lock(mutex_);
+  note(*flight, std::move(error));
   flight->is_launched = true;
-  --flight->missing;
   settle(lock);
 }
 
@@ -103,18 +183,21 @@ void Flights::launched(Flight flight) noexcept {
 void Flights::settle(std::unique_lock<std::mutex>& lock) noexcept {
   if (is_landing_) return;
   is_landing_ = true;
-  while (!flights_.empty() && flights_.front().missing == 0) {
-    std::list<InFlight> first;
-    first.splice(first.begin(), flights_, flights_.begin());
+  while (!flights_.empty() && flights_.front().is_over()) {
+    std::list<InFlight> one;
+    one.splice(one.begin(), flights_, flights_.begin());
+    InFlight& first = one.front();
+    command_buffers_ -= first.command_buffers;
     wake_.notify_all();
     lock.unlock();
-    if (first.front().end) first.front().end->reach();
-    first.front().argument_buffers.reset();
-    first.front().checks = {};
-    finish(first.front().job, std::move(first.front().error));
-    first.front().promises.clear();
+    if (first.end) first.end->reach();
+    if (first.checks && !first.error) first.error = error_of_counts(first);
+    first.argument_buffers.reset();
+    first.checks = {};
+    finish(first.job, std::move(first.error));
+    first.promises.clear();
     lock.lock();
-    if (first.front().end) keep_spare(std::move(first.front().end));
+    if (first.end) keep_spare(std::move(first.end));
   }
   is_landing_ = false;
   promise_first();
@@ -127,10 +210,12 @@ void Flights::keep_spare(std::shared_ptr<const JobEnd> end) noexcept {
   });
 }
 
+/// The last command buffer signals, and those of a queue may end in any order: it must be the only one left.
 void Flights::promise_first() noexcept {
   if (flights_.empty()) return;
   InFlight& first = flights_.front();
-  if (!first.end || first.error || first.is_promised || !first.is_launched || first.missing > 1) return;
+  if (!first.is_launched || first.running > 1 || first.unmet != 0 || first.error || !first.end || first.is_promised)
+    return;
   first.is_promised = true;
   for (const SemaphoreValue& signal : first.job.signal) signal.semaphore.state()->promise(signal.value, first.end);
 }
@@ -148,7 +233,7 @@ Result<std::unique_ptr<MetalQueue>> MetalQueue::make(id<MTLDevice> device, Loss 
 
 MetalQueue::MetalQueue(id<MTLDevice> device, Ref<id<MTLCommandQueue>> queue, Loss loss)
     : queue_(std::move(queue)), loss_(std::move(loss)), flights_(std::make_shared<Flights>(device, loss_)) {
-  const auto room = [flights = flights_](const Job&) { return flights->has_room(); };
+  const auto room = [flights = flights_](const Job& job) { return flights->has_room(command_buffers_of(job)); };
   jobs_ = std::make_unique<HostQueue>(
       [this](Job& job, std::optional<Error> failed) { return start(job, std::move(failed)); }, room,
       (const void*)device);
@@ -161,30 +246,19 @@ MetalQueue::~MetalQueue() {
 
 /// A job that fails here is in the list too, so that it completes after those before it.
 std::optional<Error> MetalQueue::start(Job& job, std::optional<Error> failed) {
-  flights_->wait_for_room();
   std::list<InFlight> one(1);
   InFlight& flight = one.front();
+  flight.command_buffers = command_buffers_of(job);
+  flights_->wait_for_room(flight.command_buffers);
   flight.job = std::move(job);
   @autoreleasepool {
-    id<MTLCommandBuffer> commands = nil;
-    auto encoded = gather_promises(flight);
-    if (failed) encoded = std::move(*failed);
-    if (encoded) encoded = guarded([&] { return prepare(flight, commands); });
+    auto gathered = gather_promises(flight);
     const auto at = flights_->add(std::move(one));
-    auto followed = follow_promises(at);  // of a job that fails here too, or it would fail those it waits for
-    if (encoded) encoded = std::move(followed);
-    if (!encoded) {
-      flights_->land(at, std::move(encoded.error()));
-    } else if (commands == nil) {
-      flights_->land(at, std::nullopt);
-    } else {
-      const auto flights = flights_;
-      [commands addCompletedHandler:^(id<MTLCommandBuffer> done) {
-        flights->land(at, error_of(done, *at));
-      }];
-      [commands commit];
-    }
-    flights_->launched(at);
+    auto done = follow_promises(at);  // of a job that fails here too, or it would fail those it waits for
+    if (!gathered) done = std::move(gathered);
+    if (failed) done = std::move(*failed);
+    if (done) done = guarded([&] { return launch(at); });
+    flights_->launched(at, done ? std::nullopt : std::optional(std::move(done.error())));
   }
   return std::nullopt;
 }
@@ -214,30 +288,26 @@ Result<> MetalQueue::gather_promises(InFlight& flight) {
   });
 }
 
-/// Gives an encoded command buffer, or none if there is nothing to run.
-Result<> MetalQueue::prepare(InFlight& flight, id<MTLCommandBuffer>& commands) {
+/// After an error the device may have some of the job's command buffers.
+Result<> MetalQueue::launch(Flights::Flight flight) {
   if (auto is_there = loss_.check(); !is_there) return is_there;
-  auto& executable = static_cast<MetalExecutable&>(*flight.job.executable);
+  MetalExecutable& executable = executable_of(flight->job);
   if (executable.program.steps.empty()) return {};
-  auto argument_buffers = executable.argument_buffers(flight.job.bindings);
+  auto argument_buffers = executable.argument_buffers(flight->job.bindings);
   if (!argument_buffers) return argument_buffers.error();
-  flight.argument_buffers = std::move(*argument_buffers);
+  flight->argument_buffers = std::move(*argument_buffers);
   auto checks = executable.make_checks();
   if (!checks) return checks.error();
-  flight.checks = std::move(*checks);
-  commands = [queue_.get() commandBufferWithUnretainedReferences];
-  if (commands == nil) return call_error(Errc::out_of_memory, "commandBuffer", "no command buffer", nil);
-  for (const auto& [wait, end] : flight.promises) {
-    // Work of this queue is ordered by the buffers that it shares.
-    if (end->queue != flights_.get()) [commands encodeWaitForEvent:end->event.get() value:end->value];
+  flight->checks = std::move(*checks);
+  const bool host_decides = static_cast<bool>(flight->checks);
+  if (!flight->job.signal.empty() && !host_decides) {
+    auto end = flights_->make_end();
+    if (!end) return end.error();
+    flight->end = std::move(*end);
   }
-  if (auto done = encode(commands, executable, *flight.job.bindings, flight); !done) return done;
-  const bool host_decides = static_cast<bool>(flight.checks);
-  if (flight.job.signal.empty() || host_decides) return {};
-  auto end = flights_->make_end();
-  if (!end) return end.error();
-  flight.end = std::move(*end);
-  [commands encodeSignalEvent:flight.end->event.get() value:flight.end->value];
+  Launch launch(queue_.get(), flights_, flight);
+  if (auto done = encode(executable, *flight, [&] { return launch.next(); }); !done) return done;
+  launch.commit_last();
   return {};
 }
 
