@@ -36,6 +36,9 @@ bool are_ready(const Job& job, const void* device) {
   });
 }
 
+/// One within the other.
+thread_local int finishing_here = 0;
+
 /// Open when every wait is met, or one has failed.
 struct Gate {
   std::mutex mutex;
@@ -63,7 +66,12 @@ std::optional<Error> wait_for_all(const Job& job, const void* device) {
 
 }  // namespace
 
+bool is_finishing_here() noexcept {
+  return finishing_here != 0;
+}
+
 void finish(Job& job, std::optional<Error> error) noexcept {
+  ++finishing_here;
   job.executable.reset();
   job.bindings.reset();
   job.keep_alive.reset();
@@ -79,6 +87,7 @@ void finish(Job& job, std::optional<Error> error) noexcept {
   job.signal.clear();
   const std::shared_ptr<Submission::State> done = std::move(job.done);
   done->complete(std::move(error));
+  --finishing_here;
 }
 
 void HostQueue::State::run_one(Job& job) noexcept {
@@ -117,13 +126,13 @@ HostQueue::HostQueue(Run run, IsSmall is_small, const void* device) : state_(std
 
 HostQueue::~HostQueue() {
   std::unique_lock lock(state_->mutex);
-  const bool on_own_thread = state_->thread.get_id() == std::this_thread::get_id();
-  if (!on_own_thread) state_->idle.wait(lock, [this] { return !state_->busy && state_->jobs.empty(); });
+  const bool ends_by_itself = state_->thread.get_id() == std::this_thread::get_id() || is_finishing_here();
+  if (!ends_by_itself) state_->idle.wait(lock, [this] { return !state_->busy && state_->jobs.empty(); });
   state_->stop = true;
   state_->wake.notify_one();
   lock.unlock();
   if (!state_->thread.joinable()) return;
-  if (on_own_thread) {
+  if (ends_by_itself) {
     state_->thread.detach();
   } else {
     state_->thread.join();

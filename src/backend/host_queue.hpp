@@ -6,8 +6,8 @@
 // waits whose signal may not even be submitted yet. A backend whose device can wait for its own work gets jobs as soon
 // as what they wait for is promised (backend/completion.hpp).
 //
-// Every job taken completes exactly once. When a job drops the last handle of the device on the queue's own
-// thread, the queue is destroyed right there; the thread then ends by itself.
+// Every job taken completes exactly once. When what a job held was the last handle of the device, the queue is
+// destroyed right there; jobs that are left are run all the same, and the thread then ends by itself.
 #pragma once
 
 #include <functional>
@@ -21,6 +21,9 @@ namespace pianola::backend {
 /// Ends a job: releases what it kept alive, then signals its semaphores (or fails them), then completes it.
 /// The device may be gone when this returns.
 void finish(Job& job, std::optional<Error> error) noexcept;
+/// Whether this thread is inside of finish(): what it releases may be the last handle of a queue, whose other jobs may
+/// wait for this one.
+bool is_finishing_here() noexcept;
 
 class HostQueue {
  public:
@@ -33,7 +36,7 @@ class HostQueue {
 
   /// Promises of `device` count as met waits; none do by default.
   HostQueue(Run run, IsSmall is_small, const void* device = nullptr);
-  /// Waits for the jobs taken, unless it is called by one of them.
+  /// Waits for the jobs taken, unless it is called where a job ends.
   ~HostQueue();
   HostQueue(const HostQueue&) = delete;
   HostQueue& operator=(const HostQueue&) = delete;

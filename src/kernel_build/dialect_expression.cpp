@@ -74,8 +74,14 @@ class Expression {
       if (name != *chain_.begin()) check_order(name);
     }
   }
+  /// Between "?" and ":" a comma ends nothing.
   size_t end_of_part(size_t at, size_t last) const {
-    while (at < last && text(at) != ",") at = is_opening(at) ? partner(at) + 1 : at + 1;
+    int open = 0;
+    while (at < last && (open > 0 || text(at) != ",")) {
+      if (text(at) == "?") ++open;
+      if (text(at) == ":") --open;
+      at = is_opening(at) ? partner(at) + 1 : at + 1;
+    }
     return std::min(at, last);
   }
 

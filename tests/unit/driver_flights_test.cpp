@@ -35,6 +35,11 @@ class DriverFlightsThreads : public DriverTest {
   Graph bound_increment() {
     return increment({{"x", make_buffer(std::vector<uint32_t>(64))}, {"y", make_buffer(std::vector<uint32_t>(64))}});
   }
+  /// A thread of a queue that has let go of the last handle ends by itself, a little later.
+  void wait_for_the_threads() const {
+    for (int i = 0; i < 20000 && sim.live_objects() != 0; ++i) std::this_thread::sleep_for(1ms);
+  }
+  void run_two_jobs_of_a_queue_that_goes_with_the_first();
   /// Memory that tells on which thread it was let go of.
   using Thread = std::atomic<std::thread::id>;
   Buffer watched(const std::shared_ptr<Thread>& released_on) {
@@ -224,8 +229,7 @@ TEST_F(DriverFlightsThreads, TheLastHandleMayGoOnTheWaitingThread) {
     gate_is_open = true;
     ASSERT_TRUE(done.wait());
     done = {};
-    // The queue's thread may have been the one that let go last; it ends by itself.
-    for (int t = 0; t < 20000 && sim.live_objects() != 0; ++t) std::this_thread::sleep_for(1ms);
+    wait_for_the_threads();
     ASSERT_EQ(sim.live_objects(), 0);
     device = Device::open("cuda:0", {.driver_path = sim.path()}).value();
   }
@@ -262,8 +266,37 @@ TEST_F(DriverFlightsThreads, TheLastHandleOfAQueueMayGoWithOneOfItsJobs) {
     EXPECT_EQ(read(x), std::vector<uint32_t>(64, 2));
   }
   device = {};
-  // The queue's thread ends by itself, a little later.
-  for (int i = 0; i < 5000 && sim.live_objects() != 0; ++i) std::this_thread::sleep_for(1ms);
+  wait_for_the_threads();
+}
+
+void DriverFlightsThreads::run_two_jobs_of_a_queue_that_goes_with_the_first() {
+  const Graph graph = increment();
+  const Buffer x = make_buffer(std::vector<uint32_t>(64)), y = make_buffer(std::vector<uint32_t>(64));
+  Semaphore turn = Semaphore::create().value();
+  Queue queue = interop::cuda::import_queue(device, interop::cuda::native_stream(device.queue(3)).value()).value();
+  Submission one, two;
+  {
+    const auto owner = std::make_shared<std::pair<Buffer, Queue>>(x, queue);
+    const Buffer held = Buffer::import(device, {.pointer = x.native_pointer(), .size = 256, .owner = owner}).value();
+    one = queue.submit(graph, {.bindings = {{"x", held}, {"y", y}}}).value();
+    two = queue.submit(graph, {.bindings = {{"x", x}, {"y", y}}, .wait = {{turn, 1}}}).value();
+  }
+  queue = {};
+  ASSERT_TRUE(one.wait());
+  EXPECT_EQ(two.wait_for(1ms).error().code, Errc::timeout);
+  ASSERT_TRUE(turn.signal(1));
+  ASSERT_TRUE(two.wait());
+  EXPECT_EQ(read(x), std::vector<uint32_t>(64, 2));
+}
+
+TEST_F(DriverFlightsThreads, AQueueThatWentWithOneOfItsJobsStillRunsThoseThatWait) {
+  for (int i = 0; i < 10; ++i) {
+    run_two_jobs_of_a_queue_that_goes_with_the_first();
+    device = {};
+    wait_for_the_threads();
+    ASSERT_EQ(sim.live_objects(), 0);
+    device = Device::open("cuda:0", {.driver_path = sim.path()}).value();
+  }
 }
 
 TEST_F(DriverFlightsThreads, EverySubmissionOfALostDeviceFails) {

@@ -268,8 +268,8 @@ TEST(KernelDialectCheck, WhatAStatementChangesOnTheWayItNamesOnce) {
   for (const char* statement :
        {"x[i] = ++i;", "x[j] = i++ + i;", "x[i++] = x[i];", "tile[i] = x[i++];", "i = i++;", "uint k = i++ + i;",
         "uint k[3] = {i, i++, 1u};", "if ((i = 1u) + i > 2u) { }", "while (i++ < m && x[i] > 0u) { }",
-        "for (; i < m; x[i] = i++) { }", "x[0] = f(i, ++i);", "i += i -= 1u;", "x[i = 2u] = i;", "switch (i-- * i) { }",
-        "i = (i += 1u);"}) {
+        "for (; i < m; x[i] = i++) { }", "x[0] = f(i, ++i);", "i += i -= 1u;", "x[i = 2u] = i;",
+        "x[i] = m > 2u ? 1u, i++ : 2u;", "switch (i-- * i) { }", "i = (i += 1u);"}) {
     expect_refused(kernel(i + statement), "i", 5);
   }
   expect_refused(kernel("x[0] = x[1]++;"), "x", 5);

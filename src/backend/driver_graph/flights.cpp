@@ -22,9 +22,6 @@ constexpr int idle_ticks = 10;
 
 const std::atomic<bool> never{false};
 
-/// How many jobs this thread is completing, one within the other; what they held may be the last handle of a queue.
-thread_local int completions_here = 0;
-
 bool has_passed(Progress::Deadline deadline) {
   return deadline && steady_clock::now() >= *deadline;
 }
@@ -130,7 +127,7 @@ void Flights::finish() {
   if (!thread.joinable()) return;
   // A job may have dropped the device on the queue's own thread, or on one that this thread may be waiting for. It then
   // ends by itself.
-  if (thread.get_id() == std::this_thread::get_id() || completions_here != 0) {
+  if (thread.get_id() == std::this_thread::get_id() || backend::is_finishing_here()) {
     thread.detach();
   } else {
     thread.join();
@@ -248,12 +245,10 @@ void Flights::complete(Lock& lock, const Flight& flight, Result<> done) {
     if (!error) error = driver_->note(std::move(done.error()));
   }
   if (!error && timeline != nullptr) error = read_times(*timeline, *job.done);
-  ++completions_here;
   promises.reset();
   timeline.reset();
   in_use.reset();
   backend::finish(job, std::move(error));
-  --completions_here;
   lock.lock();
   completing_ = {};
   ++completed_;

@@ -29,6 +29,10 @@ std::optional<Error> gather_promises(const backend::Job& job, const Driver& driv
 
 struct GraphQueue::State {
   State(const DriverRef& on, Stream stream) : driver(on), given(stream), flights(std::make_shared<Flights>(on)) {}
+  /// Once nobody issues any more: not with the queue, if that goes with a job of its own.
+  ~State() { flights->finish(); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
   Result<StreamSet*> open_streams();
   Result<> wait_for(const std::vector<Promise>& promises, Stream stream) const;
 
@@ -67,10 +71,7 @@ GraphQueue::GraphQueue(const DriverRef& driver, Stream stream)
           },
           [](const backend::Job& job) { return !executable_of(job).blocks(); }, driver.get())) {}
 
-GraphQueue::~GraphQueue() {
-  issuing_.reset();
-  state_->flights->finish();
-}
+GraphQueue::~GraphQueue() = default;
 
 Result<Stream> GraphQueue::native() const {
   const ContextScope scope(*state_->driver);
@@ -83,6 +84,7 @@ Result<Stream> GraphQueue::native() const {
 std::optional<Error> GraphQueue::issue(State& state, backend::Job& job, std::optional<Error> failed) {
   std::vector<Promise> promises;
   const auto gathered = guarded([&]() -> Result<> {
+    promises.reserve(job.wait.size());
     auto error = gather_promises(job, *state.driver, promises);
     return error ? Result<>(std::move(*error)) : Result<>();
   });
@@ -111,13 +113,15 @@ Result<std::list<Flight>> GraphQueue::put_on_stream(State& state, const backend:
   Result<StreamSet*> opened = state.open_streams();
   if (!opened) return opened.error();
   StreamSet& streams = **opened;
+  const auto kept = promises.empty() ? nullptr : std::make_shared<const std::vector<Promise>>(promises);
   // Graphs in flight are not changed, so it pays to know which ones have landed.
   if (!table.quirks.update_in_flight) state.flights->collect();
-  // The event comes first: once work is under way nothing may keep it from being waited for.
+  // The event comes first: once work is under way nothing may keep it from being waited for. From here on nothing
+  // throws, or the event would go while other queues may still wait for it.
   Result<std::list<Flight>> taken = state.flights->take();
   if (!taken) return driver.note(std::move(taken.error()));
   Flight& flight = taken->front();
-  if (!promises.empty()) flight.promises = std::make_shared<const std::vector<Promise>>(promises);
+  flight.promises = kept;
   GraphExecutable::Launch launch;
   Result<> launched = guarded([&]() -> Result<> {
     if (auto done = state.wait_for(promises, streams.main()); !done) return done;

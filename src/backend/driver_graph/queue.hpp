@@ -28,7 +28,7 @@ class GraphQueue final : public backend::CommandQueue {
                                                  const std::vector<Promise>& promises);
 
   std::shared_ptr<State> state_;
-  std::unique_ptr<backend::HostQueue> issuing_;
+  std::unique_ptr<backend::HostQueue> issuing_;  ///< goes first
 };
 
 }  // namespace pianola::driver_graph

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "backend/driver_graph/markers.hpp"
+#include "base/guarded.hpp"
 
 namespace pianola::driver_graph {
 namespace {
@@ -86,16 +87,13 @@ Result<> StreamSet::issue(CallMaker& calls, const Operation& operation, Stream s
   return table.stream_kernel(table.api, stream, calls.kernel(operation));
 }
 
-Result<> StreamSet::replay(const Lowered& lowered, const Piece& piece, const Values& values, Timeline* timeline) {
+/// `event` has one for each operation of the piece that other lanes wait for.
+Result<> StreamSet::issue_all(const Lowered& lowered, const Piece& piece, const Values& values,
+                              const std::vector<uint32_t>& event, Timeline* timeline) {
   const DriverTable& table = driver_->table();
-  // The first events serve fork and join; a record made later leaves earlier waits as they are.
-  uint32_t event_count = lowered.lanes;
-  const std::vector<uint32_t> event = events_needed(lowered, piece, event_count);
-  Result<> done = grow(lowered.lanes, event_count);
-  if (!done) return done;
-  done = fork(lowered.lanes);
   CallMaker calls(lowered, values);
   MarkedGroups groups(table.markers, lowered);
+  Result<> done;
   for (uint32_t i = piece.begin; done && i < piece.end; ++i) {
     const Operation& operation = lowered.operations[i];
     groups.enter(operation);
@@ -111,6 +109,18 @@ Result<> StreamSet::replay(const Lowered& lowered, const Piece& piece, const Val
     if (done && own != no_event) done = table.event_record(table.api, events_[own].get(), stream);
     if (!done) done.error().command = operation.source;
   }
+  return done;
+}
+
+Result<> StreamSet::replay(const Lowered& lowered, const Piece& piece, const Values& values, Timeline* timeline) {
+  const DriverTable& table = driver_->table();
+  // The first events serve fork and join; a record made later leaves earlier waits as they are.
+  uint32_t event_count = lowered.lanes;
+  const std::vector<uint32_t> event = events_needed(lowered, piece, event_count);
+  Result<> done = grow(lowered.lanes, event_count);
+  if (!done) return done;
+  done = fork(lowered.lanes);
+  if (done) done = guarded([&] { return issue_all(lowered, piece, values, event, timeline); });
   // After an error too: what the lanes were given runs, and the job must not end before it.
   const Result<> joined = join(lowered.lanes);
   for (uint32_t lane = 1; !joined && lane < lowered.lanes; ++lane) {

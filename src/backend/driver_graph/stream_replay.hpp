@@ -32,6 +32,8 @@ class StreamSet {
   Result<> grow(size_t streams, size_t events);
   Result<> fork(uint32_t lanes);
   Result<> join(uint32_t lanes);
+  Result<> issue_all(const Lowered& lowered, const Piece& piece, const Values& values,
+                     const std::vector<uint32_t>& event, Timeline* timeline);
   Result<> issue(CallMaker& calls, const Operation& operation, Stream stream);
   Result<> read_counts(const Lowered& lowered, const Piece& piece, const CallMaker& calls);
 
