@@ -17,7 +17,8 @@ class BufferView;
 
 /// Memory that already exists and that Pianola shall use without owning it.
 struct NativeMemory {
-  /// A host pointer on the CPU, a device pointer on HIP and CUDA, a host pointer to the start of a page on Metal.
+  /// A host pointer on the CPU, a device pointer on HIP and CUDA, a host pointer to the start of a page on Metal, whose
+  /// documentation wants whole pages of one mapping there (mmap, vm_allocate) and none of malloc's.
   void* pointer = nullptr;
   uint64_t size = 0;            ///< bytes
   std::shared_ptr<void> owner;  ///< kept until the last use, or null: the caller keeps it alive

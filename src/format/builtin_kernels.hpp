@@ -22,13 +22,15 @@ inline constexpr uint64_t max_builtin_update_bytes = 960;
 
 /// One dispatch of a built-in kernel. Its bindings are `destination` twice, as bytes from the range's first byte and
 /// as blocks from `block_offset` bytes behind it; a copy has the source before them, in the same two ways.
-/// A block binding may lie past the range's end where there is no whole block; nothing is read or written there.
+/// Where there is no whole block its binding may lie past the range's end; nothing is read or written there.
 struct BuiltinDispatch {
   std::string_view kernel;
   uint32_t groups = 1;
   uint64_t block_offset = 0;         ///< of the destination's second binding
   uint64_t source_block_offset = 0;  ///< of the source's second binding
-  std::vector<uint32_t> constants;
+  std::vector<uint32_t> constants;   ///< of fills, copies and updates: bytes before the blocks, blocks, bytes behind
+
+  bool has_blocks() const { return constants[1] != 0; }
 };
 
 /// `address`: of the range's first byte, or its offset in memory that is aligned to 16.

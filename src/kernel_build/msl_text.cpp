@@ -70,6 +70,7 @@ const std::vector<std::string>& reserved() {
   return words;
 }
 
+/// Metal has its functions for float and half, so that a whole number would be either; the dialect has them for float.
 constexpr std::string_view prologue = R"(#include <metal_stdlib>
 using namespace metal;
 #define PIANOLA_FN static inline
@@ -78,7 +79,29 @@ using namespace metal;
 #define u8 uchar
 #define i16 short
 #define u16 ushort
-#define round rint
+#define PIANOLA_OF_FLOAT(name, like) static inline float name(float value) { return metal::like(value); }
+PIANOLA_OF_FLOAT(pianola_cos, cos)
+PIANOLA_OF_FLOAT(pianola_exp, exp)
+PIANOLA_OF_FLOAT(pianola_floor, floor)
+PIANOLA_OF_FLOAT(pianola_log, log)
+PIANOLA_OF_FLOAT(pianola_round, rint)
+PIANOLA_OF_FLOAT(pianola_rsqrt, rsqrt)
+PIANOLA_OF_FLOAT(pianola_sin, sin)
+PIANOLA_OF_FLOAT(pianola_sqrt, sqrt)
+PIANOLA_OF_FLOAT(pianola_tanh, tanh)
+static inline float pianola_fma(float a, float b, float c) { return metal::fma(a, b, c); }
+static inline float pianola_pow(float value, float exponent) { return metal::pow(value, exponent); }
+#define cos(value) pianola_cos(value)
+#define exp(value) pianola_exp(value)
+#define floor(value) pianola_floor(value)
+#define fma(a, b, c) pianola_fma(a, b, c)
+#define log(value) pianola_log(value)
+#define pow(value, exponent) pianola_pow(value, exponent)
+#define round(value) pianola_round(value)
+#define rsqrt(value) pianola_rsqrt(value)
+#define sin(value) pianola_sin(value)
+#define sqrt(value) pianola_sqrt(value)
+#define tanh(value) pianola_tanh(value)
 #define PIANOLA_ATOMIC(name, call) \
   static inline uint name(device uint& at, uint value) { \
     return call((device atomic_uint*)&at, value, memory_order_relaxed); } \

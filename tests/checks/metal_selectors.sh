@@ -26,6 +26,8 @@ expect differ "another type of an argument" Metal.h 's/value:(uint8_t)value/valu
 expect differ "another pointer" Metal.h 's/(const void\*)bytes length:(NSUInteger)length atIndex/(void*)bytes length:(NSUInteger)length atIndex/'
 expect differ "another result" Metal.h 's/(BOOL)supportsFamily/(int)supportsFamily/'
 expect differ "a property that is not written any more" Metal.h 's/property(readwrite) uint64_t/property(readonly) uint64_t/'
+expect differ "the first property behind members of an interface" Metal.h 's/property(copy, nonatomic) NSDictionary\* prepro/property(copy, nonatomic) NSString* prepro/'
+expect differ "a statement of no known kind" Metal.h 's/^@property(readonly) NSUInteger length;/@what length;/'
 expect differ "a protocol that is no other's any more" Metal.h 's/@protocol MTLSharedEvent <MTLEvent>/@protocol MTLSharedEvent <NSObject>/'
 expect differ "a missing function" Metal.h '/MTLCopyAllDevices/d'
 expect differ "another result of a function" Metal.h 's/NSArray\* MTLCopyAllDevices/NSUInteger MTLCopyAllDevices/'

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "guarded_buffer.hpp"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <string>
 
 namespace pianola::conformance {
@@ -19,10 +19,13 @@ std::atomic<uint64_t> made{0};
 /// Host memory that is counted while somebody owns it; none if the device takes no host memory.
 Result<Buffer> import_memory(const Device& device, uint64_t size, MemoryKind kind) {
   const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));  // 16 KiB on some
-  void* pointer = std::aligned_alloc(page, (size + page - 1) / page * page);
+  const uint64_t whole = (size + page - 1) / page * page;
+  // Metal takes one mapping of its own, and nothing of malloc's.
+  void* pointer = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pointer == MAP_FAILED) return Error{.code = Errc::out_of_memory, .message = "mmap"};
   live.fetch_add(1);
-  const std::shared_ptr<void> owner(pointer, [](void* at) {
-    std::free(at);
+  const std::shared_ptr<void> owner(pointer, [whole](void* at) {
+    munmap(at, whole);
     live.fetch_sub(1);
   });
   return Buffer::import(device, {.pointer = pointer, .size = size, .owner = owner, .kind = kind});

@@ -114,6 +114,22 @@ TEST_F(KernelDialect, IntegerFunctionsAreExact) {
   }
 }
 
+TEST_F(KernelDialect, FunctionsOfFloatTakeWholeNumbers) {
+  std::vector<int32_t> values;
+  for (int32_t root = 1; root <= 40; ++root) values.push_back(root * root);
+  const auto n = static_cast<uint32_t>(values.size());
+  std::vector<float> results(2 * size_t{n});
+  ASSERT_TRUE(run("of_whole_numbers", {groups_for(n), 1, 1}, {values, results}, {n}));
+  for (uint32_t i = 0; i < n; ++i) {
+    const double x = values[i];
+    EXPECT_NEAR(results[i], std::sqrt(x) + x + x + 2 * x + n, 1e-2) << x;
+    EXPECT_NEAR(results[n + i],
+                1 / std::sqrt(x) + std::exp(1 - x) + std::log(x) + std::sin(x) + std::cos(x) + std::tanh(x) + x * x,
+                1e-4 * x * x + 0.02)
+        << x;
+  }
+}
+
 TEST_F(KernelDialect, DivisionsAndRemaindersAreThoseOfCpp) {
   std::vector<int> a;
   std::vector<int> b;

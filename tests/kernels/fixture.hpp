@@ -22,6 +22,9 @@ inline std::string& expected_choice() {
 inline bool is_vulkan() {
   return target() == "vulkan1.1";
 }
+inline bool is_metal() {
+  return target() == "metal";
+}
 inline bool is_host() {
   return target().starts_with("x86-64") || target() == "aarch64";
 }

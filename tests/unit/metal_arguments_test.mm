@@ -3,6 +3,8 @@
 // setBytes.
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "metal_device_test.hpp"
 #include "metal_kernels.hpp"
 #include "sim_metal.hpp"
@@ -114,6 +116,29 @@ kernel void follow(device const Target* target [[buffer(0)]]) { *target->at += 1
       << graph->native_description();
   EXPECT_TRUE((*device.queue().submit(*graph)).wait());
   EXPECT_EQ(first(y), 0x01010103U);
+}
+
+TEST_F(MetalArguments, OneGraphWithArgumentBuffersIsSubmittedByManyThreadsWithBindingsOfTheirOwn) {
+  const auto x = buffer(std::vector<uint32_t>(4, 1));
+  Recorder rec;
+  const auto out = rec.buffer("out", 16);
+  std::vector<BufferRef> bindings(40, rec.buffer(x));
+  bindings.push_back(out);
+  rec.dispatch(test_kernels()["sum40"], {.groups = {1}, .bindings = bindings});
+  const Graph graph = *device.instantiate(*rec.finish());
+  std::vector<Buffer> results;
+  for (int i = 0; i < 8; ++i) results.push_back(buffer(std::vector<uint32_t>(4)));
+  std::vector<std::thread> threads;
+  for (uint32_t i = 0; i < results.size(); ++i) {
+    threads.emplace_back([&, i] {
+      for (int round = 0; round < 20; ++round) {
+        const auto submission = device.queue(i % 2).submit(graph, {.bindings = {{out, results[i]}}});
+        EXPECT_TRUE(submission && submission->wait());
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  for (const Buffer& result : results) EXPECT_EQ(first(result), 40U);
 }
 
 TEST_F(MetalArguments, ConstantsThatAreSetAreNotSetAgain) {

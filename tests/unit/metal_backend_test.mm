@@ -134,20 +134,47 @@ TEST_F(MetalBackend, AWorkgroupOverThePipelinesLimitIsRefusedWithTheLimit) {
   expect_error(run(rec), Errc::limit_exceeded, "at most 64");
 }
 
-TEST_F(MetalBackend, MoreBindingsThanADeviceOfTierOneHasAreRefused) {
-  sim_metal::Settings old;
-  old.argument_buffers = false;
-  sim_metal::configure(old);
-  open();
-  Recorder rec;
-  const auto one = rec.buffer(buffer(16));
-  rec.fill(one, 1U);
-  Dispatch dispatch{.groups = {1}, .bindings = std::vector(40, one)};
-  dispatch.bindings.push_back(rec.buffer(buffer(16)));
-  rec.dispatch(kernels["sum40"], dispatch);
-  const auto result = run(rec);
-  expect_error(result, Errc::unsupported, "kernel 'sum40' has 41 bindings; more than 30 need");
-  EXPECT_EQ(result.error().command, 1U);
+TEST_F(MetalBackend, MoreBindingsThanADeviceOfTierOneOrBeforeMetal3HasAreRefused) {
+  for (const auto& old : {sim_metal::Settings{.argument_buffers = false}, sim_metal::Settings{.metal3 = false}}) {
+    sim_metal::configure(old);
+    open();
+    Recorder rec;
+    const auto one = rec.buffer(buffer(16));
+    rec.fill(one, 1U);
+    Dispatch dispatch{.groups = {1}, .bindings = std::vector(40, one)};
+    dispatch.bindings.push_back(rec.buffer(buffer(16)));
+    rec.dispatch(kernels["sum40"], dispatch);
+    const auto result = run(rec);
+    expect_error(result, Errc::unsupported, "kernel 'sum40' has 41 bindings; more than 30 need");
+    EXPECT_EQ(result.error().command, 1U);
+  }
+}
+
+// Metal rounds lengths up, and knows better than a library's record what the code itself takes.
+TEST_F(MetalBackend, ThreadgroupMemoryIsCheckedAgainstThePipeline) {
+  const char* source = R"(
+kernel void share(device uint* to [[buffer(0)]], threadgroup uint* more [[threadgroup(0)]],
+                  uint lane [[thread_index_in_threadgroup]]) {
+  threadgroup uint tile[8];
+  tile[lane] = lane;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  more[lane] = tile[3 - lane];
+  to[lane] = more[lane];
+}
+)";
+  for (const uint32_t bytes : {32736U, 32737U}) {
+    KernelInfo info{.name = "share", .workgroup = {4, 1, 1}, .dynamic_shared_bytes = bytes};
+    info.bindings = {{.name = "to", .binding = 0, .access = Access::out, .element_size = 4}};
+    Recorder rec;
+    rec.dispatch(library_of({info}, prologue + std::string(source))["share"],
+                 {.groups = {1}, .bindings = {rec.buffer(buffer(16))}});
+    const auto result = run(rec);
+    if (bytes == 32736) {
+      EXPECT_TRUE(result) << to_string(result.error());
+    } else {
+      expect_error(result, Errc::limit_exceeded, "kernel 'share' needs 32784 bytes of threadgroup memory, the device");
+    }
+  }
 }
 
 TEST_F(MetalBackend, AMachineWithoutMetalSaysSo) {
@@ -157,6 +184,7 @@ TEST_F(MetalBackend, AMachineWithoutMetalSaysSo) {
   const auto opened = Device::open("metal");
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Errc::no_device);
+  EXPECT_EQ(opened.error().message, "this machine has no Metal device");
 }
 
 TEST_F(MetalBackend, AFailedCommandBufferFailsItsSubmissionAndWhoeverWaitsForIt) {
@@ -325,6 +353,19 @@ TEST_F(MetalBackend, DebugGroupsBecomeDebugGroupsOfTheEncoder) {
   rec.dispatch(kernels["add"], add(y, x)).end_debug_group().end_debug_group();
   EXPECT_TRUE(run(rec));
   EXPECT_EQ(sim_metal::take_labels(), (std::vector<std::string>{"push outer", "push inner", "pop", "pop"}));
+}
+
+TEST_F(MetalBackend, DebugGroupsAreOpenInEachEncoderThatTheyReachInto) {
+  Recorder rec;
+  const auto x = rec.buffer(buffer(256)), y = rec.buffer(buffer(256));
+  const auto big = rec.buffer(buffer(8 << 20)), other = rec.buffer(buffer(8 << 20));
+  rec.begin_debug_group("all").dispatch(kernels["add"], add(x, y)).barrier();
+  rec.begin_debug_group("copying").copy(big, other).end_debug_group().barrier();
+  rec.copy(other.view(0, 256), rec.buffer(buffer(256))).dispatch(kernels["add"], add(y, x)).end_debug_group();
+  EXPECT_TRUE(run(rec));
+  const auto labels = sim_metal::take_labels();
+  EXPECT_EQ(labels, (std::vector<std::string>{"push all", "push copying", "pop", "pop",  // blit
+                                              "push all", "pop"}));                      // the rest
 }
 
 TEST_F(MetalBackend, LabelsOfAnyBytesReachTheEncoder) {

@@ -148,6 +148,23 @@ TEST_F(MetalQueues, WhatTheHostHasTheLastWordOnIsWaitedForOnTheHost) {
   EXPECT_EQ(steps(1), std::vector<uint32_t>{0}) << "the waiter has not run";
 }
 
+TEST_F(MetalQueues, EachSubmissionOfOneGraphInFlightHasItsOwnCheckedCounts) {
+  Recorder rec;
+  const auto counts = rec.buffer("counts", 12);
+  rec.dispatch_indirect(test_kernels()["counts"], counts, {.constants = {1U}, .bindings = {rec.buffer(memory)}});
+  const Graph checked = *device.instantiate(*rec.finish(), {.check_indirect = true});
+  auto good = *device.allocate(12), bad = *device.allocate(12);
+  ASSERT_TRUE(good.write(0, std::vector<uint32_t>{1, 1, 1}));
+  ASSERT_TRUE(bad.write(0, std::vector<uint32_t>{UINT32_MAX, 1, 1}));
+  Gate gate(device, device.queue(0));
+  std::vector<Submission> all;
+  for (const Buffer& bound : {good, bad, good, bad}) all.push_back(submit(0, checked, {.bindings = {{counts, bound}}}));
+  gate.open();
+  std::vector<Errc> codes;
+  for (const Submission& one : all) codes.push_back(error_of(one));
+  EXPECT_EQ(codes, (std::vector<Errc>{Errc{}, Errc::execution_failed, Errc{}, Errc::execution_failed}));
+}
+
 TEST_F(MetalQueues, AnEmptyGraphEndsNoSoonerThanWhatItWaitsFor) {
   Recorder rec;
   const Graph empty = *device.instantiate(*rec.finish());

@@ -119,6 +119,15 @@ TEST_F(SimMetalAccess, AStructThatIsLargerThanTheRestOfItsBuffer) {
   expect_finding("binding");
 }
 
+TEST_F(SimMetalAccess, APointersTargetThatIsLargerThanTheRestOfItsBuffer) {
+  id<MTLBuffer> few = buffer(8);
+  dispatch_with("reduce", [&](id<MTLComputeCommandEncoder> e) {
+    [e setBuffer:few offset:0 atIndex:0];  // of 16 bytes each
+    [e setBuffer:out offset:0 atIndex:1];
+  });
+  expect_finding("binding");
+}
+
 TEST_F(SimMetalAccess, ThreadgroupMemoryOfNoLength) {
   share(0);
   expect_finding("binding");

@@ -19,6 +19,7 @@ struct Settings {
   bool unified_memory = true;
   bool has_device = true;
   bool argument_buffers = true;  ///< of tier 2; else of tier 1
+  bool metal3 = true;            ///< of the family Metal3; virtual GPUs are not, and have tier 2 all the same
   bool gpu_addresses = true;     ///< else gpuAddress is 0, as where a device tells none
   bool strict = false;
   bool execute = true;  ///< false: committed work completes without being run, for encoding benchmarks

@@ -94,7 +94,8 @@ SimMetalLibrary* make_library(SimMetalDevice* device, const std::string& source,
 }
 - (BOOL)supportsFamily:(MTLGPUFamily)family {
   const bool apple = sim_metal::settings().alignment == sim_metal::AlignmentRule::apple;
-  if (family == MTLGPUFamilyMetal3 || family == MTLGPUFamilyMac2) return YES;
+  if (family == MTLGPUFamilyMetal3) return sim_metal::settings().metal3;
+  if (family == MTLGPUFamilyMac2) return YES;
   return apple && family >= MTLGPUFamilyApple1 && family <= MTLGPUFamilyApple7;
 }
 - (id<MTLCommandQueue>)newCommandQueue {

@@ -199,7 +199,8 @@ bool DispatchRun::check_buffer(const msl::Parameter& p) {
   }
   const bool in_buffer = binding.kind == Binding::Kind::buffer;
   const size_t have = in_buffer ? binding.use.get()->length() - binding.offset : binding.bytes.size();
-  if (p.is_reference != 0 && have < static_cast<size_t>(p.size)) {
+  // Of a pointer's target too: Metal's validation wants room for one.
+  if (have < static_cast<size_t>(p.size)) {
     report("binding", "%s: parameter '%s' needs %d bytes at index %d, %zu are bound", who.c_str(), p.name, p.size,
            p.index, have);
     return false;

@@ -87,6 +87,7 @@ class MetalExecutable final : public Executable {
   Program program;
   std::vector<std::shared_ptr<const Pipeline>> pipelines;  ///< one a kernel of the program
   Ref<id<MTLBuffer>> staging;                              ///< bytes of updates, or none
+  id<MTLBuffer> nothing = nil;                             ///< the device's
   std::vector<Ref<NSString*>> labels;                      ///< one a debug group
   bool concurrent = true;
 
@@ -116,7 +117,7 @@ struct InFlight {
   size_t running = 0;        ///< command buffers that the device has
   size_t unmet = 0;          ///< promises that are still open
   bool is_launched = false;  ///< the device has all of it
-  bool is_promised = false;
+  bool is_promised = false;  ///< or never to be
   std::optional<Error> error;
   bool is_over() const { return is_launched && running == 0 && unmet == 0; }
 };
@@ -138,8 +139,8 @@ class Flights : public std::enable_shared_from_this<Flights> {
   void wait_for_room(size_t command_buffers);
   /// The device gets one more of the flight's command buffers.
   void hand_over(Flight flight) noexcept;
-  /// One of them has ended.
-  void land(Flight flight, std::optional<Error> error) noexcept;
+  /// One of them has ended. The last one signals.
+  void land(Flight flight, std::optional<Error> error, bool is_last) noexcept;
   /// No more of them will come.
   void launched(Flight flight, std::optional<Error> error) noexcept;
   void wait_until_empty();
@@ -203,6 +204,7 @@ class MetalDevice final : public Device {
   const Target& target() const { return target_; }
   PipelineCache& pipelines() { return pipelines_; }
   BufferTable& buffers() { return buffers_; }
+  id<MTLBuffer> nothing() const { return nothing_.get(); }
   bool has_argument_buffers() const { return has_argument_buffers_; }
   /// Copies these bytes and touches no other, blocking. The places lie alike within 16 bytes.
   /// Errors: out_of_memory, execution_failed, device_lost, those of PipelineCache::get.
@@ -220,6 +222,7 @@ class MetalDevice final : public Device {
   BufferTable buffers_;
   PipelineCache pipelines_;
   Ref<id<MTLCommandQueue>> transfer_queue_;  ///< for reads and writes of private memory
+  Ref<id<MTLBuffer>> nothing_;               ///< for nothing_slot
   std::vector<std::unique_ptr<MetalQueue>> queues_;
 };
 

@@ -16,8 +16,12 @@ Place place_of(const Range& range) {
 }
 
 /// Metal refuses to bind the very end of a buffer, where empty ranges may lie.
-Place bound_place(const Range& range) {
+Place place_in_set(const Range& range) {
   return {static_cast<uint32_t>(range.slot), range.size == 0 ? 0 : range.offset};
+}
+
+Place bound_place(const Range& range) {
+  return range.size == 0 ? Place{nothing_slot, 0} : place_of(range);
 }
 
 bool overlap(const Range& a, const Range& b) {
@@ -183,10 +187,8 @@ DispatchStep builtin_step(const BuiltinDispatch& builtin, const LateBuiltin& wha
   out.first_place = static_cast<uint32_t>(places.size());
   const auto add_twice = [&](Place place, uint64_t block_offset) {
     places.push_back(place);
-    // Where there is no whole block, its place may lie past the memory's end, which Metal refuses.
-    const bool has_blocks = block_offset < what.size;
-    place.offset = has_blocks ? place.offset + block_offset : place.offset / block_bytes * block_bytes;
-    places.push_back(place);
+    place.offset += block_offset;
+    places.push_back(builtin.has_blocks() ? place : Place{nothing_slot, 0});
   };
   if (!what.is_fill) add_twice(what.from, builtin.source_block_offset);
   add_twice(what.to, builtin.block_offset);
@@ -258,7 +260,7 @@ void Emitter::add_bindings(DispatchStep& out, const DispatchCommand& command) {
 uint32_t Emitter::argument_set(uint32_t kernel, const DispatchCommand& command) {
   std::vector<Argument> arguments;
   for (const Range& range : command.bindings()) {
-    arguments.push_back({bound_place(range), static_cast<Access>(range.tag)});
+    arguments.push_back({place_in_set(range), static_cast<Access>(range.tag)});
   }
   auto& all = program_.arguments;
   const auto next = static_cast<uint32_t>(program_.argument_sets.size());

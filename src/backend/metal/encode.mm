@@ -84,6 +84,7 @@ Encoding::Encoding(const MetalExecutable& executable, const InFlight& flight, co
   slots_.resize(own_slots + bindings_.slots.size());
   slots_[index_of(staging_slot)].bound = {executable.staging.get(), 0};
   slots_[index_of(checks_slot)].bound = {flight.checks.get(), 0};
+  slots_[index_of(nothing_slot)].bound = {executable.nothing, 0};
   for (size_t i = 0; i < bindings_.slots.size(); ++i) {
     const BoundSlot& slot = bindings_.slots[i];
     if (slot.memory == nullptr) continue;
@@ -342,7 +343,9 @@ void Encoding::late(const LateBuiltin& what) {
   set_pipeline(static_cast<uint32_t>(kernel));
   const size_t sources = what.is_fill ? 0 : 2;
   for (size_t i = 0; i < places.size(); ++i) {
-    bind(static_cast<uint32_t>(i), {i < sources ? from.buffer : to.buffer, places[i].offset});
+    const bool is_nothing = places[i].slot == nothing_slot;
+    const Bound whole{i < sources ? from.buffer : to.buffer, places[i].offset};
+    bind(static_cast<uint32_t>(i), is_nothing ? resolve(places[i]) : whole);
   }
   constants_ = none;
   [compute_ setBytes:constants.data() length:constants.size() atIndex:constants_index];

@@ -27,6 +27,7 @@ Result<std::shared_ptr<Executable>> MetalExecutable::make(MetalDevice& device, c
     executable->native_ = device.native();
     executable->most_groups_ = device.limits().max_groups;
     executable->concurrent = device.target().concurrent;
+    executable->nothing = device.nothing();
     if (auto done = executable->load_kernels(device); !done) return done.error();
     if (auto done = executable->make_staging(device); !done) return done.error();
     for (const PlanGroup& group : plan.data()->groups) executable->labels.push_back(to_ns_string(group.label));

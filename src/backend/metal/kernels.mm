@@ -93,6 +93,12 @@ Result<std::shared_ptr<const Pipeline>> PipelineCache::make(Loaded& loaded, uint
                  .message = fmt::format("kernel '{}' has workgroups of {} threads, its pipeline takes at most {}",
                                         info.name, threads, most)};
   }
+  const uint64_t shared = [pipeline->state.get() staticThreadgroupMemoryLength] + pipeline->dynamic_shared_bytes;
+  if (shared > [device_ maxThreadgroupMemoryLength]) {
+    return Error{.code = Errc::limit_exceeded,
+                 .message = fmt::format("kernel '{}' needs {} bytes of threadgroup memory, the device has {}",
+                                        info.name, shared, [device_ maxThreadgroupMemoryLength])};
+  }
   return std::shared_ptr<const Pipeline>(std::move(pipeline));
 }
 

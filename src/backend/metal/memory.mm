@@ -113,8 +113,11 @@ Result<std::unique_ptr<Memory>> MetalDevice::import(const NativeMemory& memory) 
                                                            options:MTLResourceStorageModeShared
                                                        deallocator:nil]);
       if (!buffer) {
-        return call_error(Errc::out_of_memory, "newBufferWithBytesNoCopy",
-                          fmt::format("no buffer over {} bytes of the host", memory.size), nil);
+        return call_error(Errc::unsupported, "newBufferWithBytesNoCopy",
+                          fmt::format("no buffer over {} bytes of the host: they must be of one mapping (mmap, not "
+                                      "malloc) that can be written",
+                                      memory.size),
+                          nil);
       }
       return MetalMemory::make(*this, std::move(buffer), memory.owner);
     }

@@ -14,11 +14,14 @@
 
 namespace pianola::backend::metal {
 
-/// Stand for buffers that no slot has: the executable's, which holds the bytes of updates, and the submission's, which
-/// takes checked counts of indirect dispatches.
+/// Stand for buffers that no slot has: the executable's, which holds the bytes of updates; the submission's, which
+/// takes checked counts of indirect dispatches; and the device's, which is bound where nothing is read or written:
+/// Metal's validation wants room for an element there, and none at the very end of a buffer.
 inline constexpr uint32_t staging_slot = UINT32_MAX;
 inline constexpr uint32_t checks_slot = UINT32_MAX - 1;
-inline constexpr uint32_t own_slots = 2;
+inline constexpr uint32_t nothing_slot = UINT32_MAX - 2;
+inline constexpr uint32_t own_slots = 3;
+inline constexpr uint64_t nothing_bytes = 256;
 
 /// Where constants and argument buffers are bound, and how many buffers are bound directly; kernel libraries'
 /// Metal code follows the same rule.

@@ -48,7 +48,7 @@ class Launch {
   void commit_last();
 
  private:
-  void commit();
+  void commit(bool is_last);
 
   id<MTLCommandQueue> queue_;
   std::shared_ptr<Flights> flights_;
@@ -57,7 +57,7 @@ class Launch {
 };
 
 id<MTLCommandBuffer> Launch::next() {
-  if (open_ != nil) commit();
+  if (open_ != nil) commit(false);
   open_ = [queue_ commandBufferWithUnretainedReferences];
   for (const auto& [wait, end] : flight_->promises) {
     // Work of this queue is ordered by the buffers that it shares.
@@ -69,15 +69,15 @@ id<MTLCommandBuffer> Launch::next() {
 void Launch::commit_last() {
   const JobEnd* end = flight_->end.get();
   if (end != nullptr) [open_ encodeSignalEvent:end->event.get() value:end->value];
-  commit();
+  commit(true);
 }
 
-void Launch::commit() {
+void Launch::commit(bool is_last) {
   flights_->hand_over(flight_);
   const auto flights = flights_;
   const auto flight = flight_;
   [open_ addCompletedHandler:^(id<MTLCommandBuffer> done) {
-    flights->land(flight, error_of(done));
+    flights->land(flight, error_of(done), is_last);
   }];
   [open_ commit];
 }
@@ -158,8 +158,9 @@ void Flights::note(InFlight& flight, std::optional<Error> error) noexcept {
   if (!flight.error) flight.error = std::move(error);
 }
 
-void Flights::land(Flight flight, std::optional<Error> error) noexcept {
+void Flights::land(Flight flight, std::optional<Error> error, bool is_last) noexcept {
   std::unique_lock lock(mutex_);
+  if (is_last) flight->is_promised = true;
   note(*flight, std::move(error));
   --flight->running;
   settle(lock);
@@ -210,7 +211,7 @@ void Flights::keep_spare(std::shared_ptr<const JobEnd> end) noexcept {
   });
 }
 
-/// The last command buffer signals, and those of a queue may end in any order: it must be the only one left.
+/// The last command buffer signals, and those of a queue may end in any order: it must be the only one that has not.
 void Flights::promise_first() noexcept {
   if (flights_.empty()) return;
   InFlight& first = flights_.front();

@@ -20,8 +20,9 @@ bool encode_blit(id<MTLCommandBuffer> commands, const Bound& to, const Bound& fr
   return encoder != nil;
 }
 
+/// `nothing` is bound where the kernel reads or writes nothing.
 bool encode_kernel(id<MTLCommandBuffer> commands, const Pipeline& pipeline, const Bound& to, const Bound& from,
-                   uint64_t size) {
+                   uint64_t size, id<MTLBuffer> nothing) {
   std::vector<DispatchStep> steps;  // all that can fail comes before the encoder is open
   std::vector<Place> places;
   std::vector<std::byte> constants;
@@ -33,7 +34,9 @@ bool encode_kernel(id<MTLCommandBuffer> commands, const Pipeline& pipeline, cons
   [encoder setComputePipelineState:pipeline.state.get()];
   for (const DispatchStep& step : steps) {
     for (uint32_t i = 0; i < step.place_count; ++i) {
-      [encoder setBuffer:i < 2 ? from.buffer : to.buffer offset:places[step.first_place + i].offset atIndex:i];
+      const Place& place = places[step.first_place + i];
+      id<MTLBuffer> buffer = place.slot == nothing_slot ? nothing : i < 2 ? from.buffer : to.buffer;
+      [encoder setBuffer:buffer offset:place.offset atIndex:i];
     }
     [encoder setBytes:constants.data() + step.first_constant length:step.constant_bytes atIndex:constants_index];
     [encoder dispatchThreadgroups:to_size(step.groups) threadsPerThreadgroup:pipeline.threads];
@@ -56,7 +59,7 @@ Result<> MetalDevice::copy(const Bound& to, const Bound& from, uint64_t size) {
     }
     id<MTLCommandBuffer> commands = [transfer_queue_.get() commandBuffer];
     const bool is_encoded =
-        is_blit ? encode_blit(commands, to, from, size) : encode_kernel(commands, *pipeline, to, from, size);
+        is_blit ? encode_blit(commands, to, from, size) : encode_kernel(commands, *pipeline, to, from, size, nothing());
     if (!is_encoded) return call_error(Errc::out_of_memory, "commandEncoder", "no command encoder for a copy", nil);
     [commands commit];
     [commands waitUntilCompleted];
