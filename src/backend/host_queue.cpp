@@ -2,6 +2,7 @@
 #include "backend/host_queue.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -19,7 +20,8 @@ struct HostQueue::State {
   std::condition_variable wake;  ///< the queue's thread: there is a job, or the end
   std::condition_variable idle;  ///< the destructor
   std::deque<Job> jobs;
-  bool busy = false;  ///< a job is being run, by whichever thread
+  bool busy = false;               ///< a job is being run, by whichever thread
+  std::atomic<bool> waits{false};  ///< the job may still have to wait for others
   bool stop = false;
   std::thread thread;
 
@@ -97,6 +99,7 @@ void HostQueue::State::run_one(Job& job) noexcept {
   } catch (...) {
     error = out_of_memory();
   }
+  waits = false;
   try {
     error = run(job, std::move(error));
   } catch (...) {
@@ -126,7 +129,8 @@ HostQueue::HostQueue(Run run, IsSmall is_small, const void* device) : state_(std
 
 HostQueue::~HostQueue() {
   std::unique_lock lock(state_->mutex);
-  const bool ends_by_itself = state_->thread.get_id() == std::this_thread::get_id() || is_finishing_here();
+  const bool has_jobs = state_->waits || !state_->jobs.empty();
+  const bool ends_by_itself = has_jobs || is_finishing_here();
   if (!ends_by_itself) state_->idle.wait(lock, [this] { return !state_->busy && state_->jobs.empty(); });
   state_->stop = true;
   state_->wake.notify_one();
@@ -178,6 +182,7 @@ void HostQueue::work(const std::shared_ptr<State>& state) {
     Job job = std::move(state->jobs.front());
     state->jobs.pop_front();
     state->busy = true;
+    state->waits = !job.wait.empty();
     lock.unlock();
     state->run_one(job);
     lock.lock();

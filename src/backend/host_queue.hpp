@@ -6,8 +6,8 @@
 // waits whose signal may not even be submitted yet. A backend whose device can wait for its own work gets jobs as soon
 // as what they wait for is promised (backend/completion.hpp).
 //
-// Every job taken completes exactly once. When what a job held was the last handle of the device, the queue is
-// destroyed right there; jobs that are left are run all the same, and the thread then ends by itself.
+// Every job taken completes exactly once, also those that are left when the queue is destroyed: the thread runs them,
+// and then ends by itself. What `run` needs must live as long; jobs of a device's own queues keep the device alive.
 #pragma once
 
 #include <functional>
@@ -36,7 +36,7 @@ class HostQueue {
 
   /// Promises of `device` count as met waits; none do by default.
   HostQueue(Run run, IsSmall is_small, const void* device = nullptr);
-  /// Waits for the jobs taken, unless it is called where a job ends.
+  /// Waits for no job, but for the end of one that has run.
   ~HostQueue();
   HostQueue(const HostQueue&) = delete;
   HostQueue& operator=(const HostQueue&) = delete;

@@ -11,8 +11,6 @@
 namespace pianola::format {
 namespace {
 
-constexpr uint32_t max_element_size = 4096;
-
 template <class... Args>
 Error failure(Errc code, fmt::format_string<Args...> text, Args&&... args) {
   return {.code = code, .message = fmt::format(text, std::forward<Args>(args)...)};

@@ -9,6 +9,8 @@
 
 namespace pianola::format {
 
+inline constexpr uint32_t max_element_size = 4096;  ///< bytes of an element of a binding
+
 /// Names, order, limits and layouts of kernels. Every error has the code `code`.
 Result<> check_kernels(std::span<const KernelInfo> kernels, Errc code);
 

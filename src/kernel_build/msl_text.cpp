@@ -91,17 +91,17 @@ PIANOLA_OF_FLOAT(pianola_sqrt, sqrt)
 PIANOLA_OF_FLOAT(pianola_tanh, tanh)
 static inline float pianola_fma(float a, float b, float c) { return metal::fma(a, b, c); }
 static inline float pianola_pow(float value, float exponent) { return metal::pow(value, exponent); }
-#define cos(value) pianola_cos(value)
-#define exp(value) pianola_exp(value)
-#define floor(value) pianola_floor(value)
-#define fma(a, b, c) pianola_fma(a, b, c)
-#define log(value) pianola_log(value)
-#define pow(value, exponent) pianola_pow(value, exponent)
-#define round(value) pianola_round(value)
-#define rsqrt(value) pianola_rsqrt(value)
-#define sin(value) pianola_sin(value)
-#define sqrt(value) pianola_sqrt(value)
-#define tanh(value) pianola_tanh(value)
+#define cos(...) pianola_cos(__VA_ARGS__)
+#define exp(...) pianola_exp(__VA_ARGS__)
+#define floor(...) pianola_floor(__VA_ARGS__)
+#define fma(...) pianola_fma(__VA_ARGS__)
+#define log(...) pianola_log(__VA_ARGS__)
+#define pow(...) pianola_pow(__VA_ARGS__)
+#define round(...) pianola_round(__VA_ARGS__)
+#define rsqrt(...) pianola_rsqrt(__VA_ARGS__)
+#define sin(...) pianola_sin(__VA_ARGS__)
+#define sqrt(...) pianola_sqrt(__VA_ARGS__)
+#define tanh(...) pianola_tanh(__VA_ARGS__)
 #define PIANOLA_ATOMIC(name, call) \
   static inline uint name(device uint& at, uint value) { \
     return call((device atomic_uint*)&at, value, memory_order_relaxed); } \

@@ -151,18 +151,20 @@ TEST_F(HostQueueThreads, KeptObjectsAreReleasedBeforeTheJobCompletes) {
   EXPECT_TRUE(watch.expired());
 }
 
-TEST_F(HostQueueThreads, DestructorWaitsForTheJobsTaken) {
-  const Pending done;
+TEST_F(HostQueueThreads, DestructorWaitsForNoJobAndThoseTakenRunAllTheSame) {
+  const Pending done, behind;
   const Semaphore ready = semaphore();
-  std::thread signals([&] { EXPECT_TRUE(ready.signal(1)); });
   {
     HostQueue queue = make(true);
     Job next = job(1, done);
     next.wait = {{ready, 1}};
     queue.submit(std::move(next));
+    queue.submit(job(2, behind));
   }
+  EXPECT_FALSE(done.state->done || behind.state->done);
+  ASSERT_TRUE(ready.signal(1));
+  EXPECT_TRUE(behind.wait());
   EXPECT_TRUE(done.state->done);
-  signals.join();
 }
 
 TEST_F(HostQueueThreads, JobMayDropTheLastHandleOfItsOwnQueue) {

@@ -37,7 +37,9 @@ class MetalArguments : public MetalDeviceTest {
   }
   void run(Recorder& rec) const {
     const auto submission = device.queue().run(*rec.finish());
-    EXPECT_TRUE(submission && submission->wait());
+    ASSERT_TRUE(submission) << to_string(submission.error());
+    const auto done = submission->wait();
+    EXPECT_TRUE(done) << to_string(done.error());
   }
 };
 
@@ -116,6 +118,25 @@ kernel void follow(device const Target* target [[buffer(0)]]) { *target->at += 1
       << graph->native_description();
   EXPECT_TRUE((*device.queue().submit(*graph)).wait());
   EXPECT_EQ(first(y), 0x01010103U);
+}
+
+TEST_F(MetalArguments, AnEmptyRangeHasRoomForAnElementOfAnySize) {
+  const char* source = R"(
+struct Big { uint words[100]; };
+kernel void look(device const Big* table [[buffer(0)]], device uint* to [[buffer(1)]], constant uint& n [[buffer(30)]]) {
+  to[0] = n == 0 ? 7 : table[n - 1].words[0];
+}
+)";
+  KernelInfo look{.name = "look", .constant_bytes = 4, .workgroup = {1, 1, 1}};
+  look.bindings = {{.name = "table", .binding = 0, .access = Access::in, .element_size = 400},
+                   {.name = "to", .binding = 1, .access = Access::out, .element_size = 4}};
+  look.constants = {{"n", 0, 4}};
+  const auto x = buffer(std::vector<uint32_t>(4)), table = buffer(std::vector<uint32_t>(16));
+  Recorder rec;
+  rec.dispatch(library_of({look}, prologue + std::string(source))["look"],
+               {.groups = {1}, .constants = {0U}, .bindings = {rec.buffer(table).view(0, 0), rec.buffer(x)}});
+  run(rec);
+  EXPECT_EQ(first(x), 7U);
 }
 
 TEST_F(MetalArguments, OneGraphWithArgumentBuffersIsSubmittedByManyThreadsWithBindingsOfTheirOwn) {

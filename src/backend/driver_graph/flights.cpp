@@ -121,13 +121,13 @@ void Flights::finish() {
   Lock lock(mutex_);
   stop_ = true;
   wanted_.notify_all();
-  changed_.wait(lock, [&] { return !is_completing() || completing_ == std::this_thread::get_id(); });
+  // A job may have held the last handle of the queue, on the queue's own thread or on one that this thread waits for.
+  const bool ends_by_itself = backend::is_finishing_here();
+  if (!ends_by_itself) changed_.wait(lock, [&] { return !is_completing(); });
   std::thread thread = std::move(thread_);
   lock.unlock();
   if (!thread.joinable()) return;
-  // A job may have dropped the device on the queue's own thread, or on one that this thread may be waiting for. It then
-  // ends by itself.
-  if (thread.get_id() == std::this_thread::get_id() || backend::is_finishing_here()) {
+  if (ends_by_itself) {
     thread.detach();
   } else {
     thread.join();

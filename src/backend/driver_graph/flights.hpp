@@ -63,7 +63,7 @@ class Flights final : public Progress, public std::enable_shared_from_this<Fligh
   /// Completes what has ended without waiting for more.
   void collect() noexcept;
   void advance(const std::atomic<bool>& is_met, Deadline deadline) noexcept override;
-  /// Waits until all jobs have completed, but for one that is being completed on this very thread.
+  /// No more jobs will come. Waits until those in flight have completed, unless it is called where a job ends.
   void finish();
 
  private:

@@ -130,7 +130,7 @@ Result<std::list<Flight>> GraphQueue::put_on_stream(State& state, const backend:
   flight.error = launched ? std::move(launch.over_limit) : driver.note(std::move(launched.error()));
   flight.in_use = std::move(launch.in_use);
   flight.timeline = std::move(launch.timeline);
-  Result<> recorded = table.event_record(table.api, flight.event.get(), streams.main());
+  Result<> recorded = guarded([&] { return table.event_record(table.api, flight.event.get(), streams.main()); });
   if (!recorded) {
     (void)table.stream_synchronize(table.api, streams.main());
     flight.is_ended = true;

@@ -226,7 +226,7 @@ class MetalDevice final : public Device {
   std::vector<std::unique_ptr<MetalQueue>> queues_;
 };
 
-/// Gives the command buffer to encode into from now on, or nil if there is none. Those before it are complete.
+/// Gives the command buffer to encode into from now on, or nil if there is none. The one before may be committed.
 using NextCommandBuffer = std::function<id<MTLCommandBuffer>()>;
 
 /// Encodes the program with the flight's bindings and buffers. Errors: out_of_memory. After one the last command buffer

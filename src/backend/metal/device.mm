@@ -82,8 +82,8 @@ Result<std::unique_ptr<Device>> MetalDevice::open(uint32_t index) {
     std::unique_ptr<MetalDevice> device(new MetalDevice(std::move(native)));
     device->transfer_queue_ = Ref<id<MTLCommandQueue>>([device->native() newCommandQueue]);
     if (!device->transfer_queue_) return call_error(Errc::out_of_memory, "newCommandQueue", "no command queue", nil);
-    device->nothing_ = Ref<id<MTLBuffer>>([device->native() newBufferWithLength:nothing_bytes
-                                                                        options:MTLResourceStorageModeShared]);
+    const MTLResourceOptions untracked = MTLResourceStorageModeShared | MTLResourceHazardTrackingModeUntracked;
+    device->nothing_ = Ref<id<MTLBuffer>>([device->native() newBufferWithLength:nothing_bytes options:untracked]);
     if (!device->nothing_) return call_error(Errc::out_of_memory, "newBufferWithLength", "no buffer", nil);
     for (size_t i = 0; i < queue_total; ++i) {
       auto queue = MetalQueue::make(device->native(), device->loss_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program becomes a command buffer. Encoders are opened by the first command that runs, so none is ever empty;
+// A program becomes command buffers. Encoders are opened by the first command that runs, so no encoder is ever empty;
 // state that an encoder has already is not set again.
 #include <algorithm>
 #include <array>

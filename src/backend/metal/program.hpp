@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "format/kernel_library_check.hpp"
 #include "pianola/plan.hpp"
 #include "record/commands.hpp"
 
@@ -21,7 +22,7 @@ inline constexpr uint32_t staging_slot = UINT32_MAX;
 inline constexpr uint32_t checks_slot = UINT32_MAX - 1;
 inline constexpr uint32_t nothing_slot = UINT32_MAX - 2;
 inline constexpr uint32_t own_slots = 3;
-inline constexpr uint64_t nothing_bytes = 256;
+inline constexpr uint64_t nothing_bytes = format::max_element_size;
 
 /// Where constants and argument buffers are bound, and how many buffers are bound directly; kernel libraries'
 /// Metal code follows the same rule.

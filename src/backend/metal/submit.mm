@@ -240,6 +240,7 @@ MetalQueue::MetalQueue(id<MTLDevice> device, Ref<id<MTLCommandQueue>> queue, Los
       (const void*)device);
 }
 
+/// Jobs keep the device alive, and so the queue: none is left but the one that goes with it.
 MetalQueue::~MetalQueue() {
   jobs_.reset();
   flights_->wait_until_empty();
