@@ -99,7 +99,7 @@ struct Job {
 /// host_queue.hpp keeps order and holds back waits for backends whose driver does not.
 class CommandQueue {
  public:
-  virtual ~CommandQueue() = default;  ///< waits for the jobs it has taken; may run on one of its own threads
+  virtual ~CommandQueue() = default;  ///< on any thread; jobs that are left complete all the same
   virtual void submit(Job job) noexcept = 0;
   /// True if it is done. The caller keeps both alive.
   virtual bool run_now(Executable& /*executable*/, const Bindings& /*bindings*/) noexcept { return false; }

@@ -36,7 +36,7 @@ class HostQueue {
 
   /// Promises of `device` count as met waits; none do by default.
   HostQueue(Run run, IsSmall is_small, const void* device = nullptr);
-  /// Waits for no job, but for the end of one that has run.
+  /// Waits for a job that is being run if none is left behind it, but not where a job ends; never for one that waits.
   ~HostQueue();
   HostQueue(const HostQueue&) = delete;
   HostQueue& operator=(const HostQueue&) = delete;

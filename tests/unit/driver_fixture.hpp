@@ -125,8 +125,8 @@ inline std::string updating_driver(const sim::SimDriver& sim, const Face& face) 
   return path;
 }
 
-/// Of a test that has given back what it had. The thread of a queue that went with one of its jobs ends by itself, a
-/// little later.
+/// Of a test that has given back what it had. The threads of a queue that went with one of its jobs, or while some
+/// waited, end by themselves, a little later.
 inline void expect_nothing_left(const sim::SimDriver& sim) {
   for (int i = 0; i < 10000 && sim.live_objects() != 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(sim.live_objects(), 0);

@@ -19,8 +19,9 @@ void* native_context(const Device& device);
 /// Errors: invalid_argument (a queue of another backend), and those of making a stream.
 Result<void*> native_stream(const Queue& queue);
 /// A queue that issues its work on a CUstream of this device, which the caller keeps alive until the queue's last
-/// submission has completed. Dropping the queue's last handle waits for what is on the stream, and for no semaphore.
-/// Errors: invalid_argument (null, a device of another backend), out_of_memory.
+/// submission has completed. Dropping the queue's last handle may wait for what is on the stream, never for a
+/// semaphore: only waiting for the submissions tells that they have ended. Errors: invalid_argument (null, a device of
+/// another backend), out_of_memory.
 Result<Queue> import_queue(const Device& device, void* stream);
 
 /// The CUgraph of each piece of the graph, as it was bound last: several where indirect dispatches cut it, none if

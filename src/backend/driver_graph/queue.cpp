@@ -29,7 +29,7 @@ std::optional<Error> gather_promises(const backend::Job& job, const Driver& driv
 
 struct GraphQueue::State {
   State(const DriverRef& on, Stream stream) : driver(on), given(stream), flights(std::make_shared<Flights>(on)) {}
-  /// Once nobody issues any more: not with the queue, if that goes with a job of its own.
+  /// Once nobody issues any more: not with the queue, if that goes with a job of its own or while jobs are left.
   ~State() { flights->finish(); }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
