@@ -158,7 +158,11 @@ TEST_F(MetalQueues, EachSubmissionOfOneGraphInFlightHasItsOwnCheckedCounts) {
   ASSERT_TRUE(bad.write(0, std::vector<uint32_t>{UINT32_MAX, 1, 1}));
   Gate gate(device, device.queue(0));
   std::vector<Submission> all;
-  for (const Buffer& bound : {good, bad, good, bad}) all.push_back(submit(0, checked, {.bindings = {{counts, bound}}}));
+  for (const Buffer& bound : {good, bad, good, bad}) {
+    const uint32_t before = sim_metal::fallible_calls();
+    all.push_back(submit(0, checked, {.bindings = {{counts, bound}}}));
+    EXPECT_EQ(sim_metal::fallible_calls() - before, 4U) << "its buffer of counts, a command buffer and two encoders";
+  }
   gate.open();
   std::vector<Errc> codes;
   for (const Submission& one : all) codes.push_back(error_of(one));
